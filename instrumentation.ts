@@ -3,20 +3,32 @@ const proxySettings = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']
 /** Next.js calls this once when a server starts, before the first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
-  if (process.env.NODE_ENV === 'production') (await import('./lib/quiet-console')).printNoQueries()
-  const { emptySettings, ignoredParameters, renamedSetting, stopUnlessConfigured } = await import('./lib/settings/env')
+  if (process.env.NODE_ENV === 'production')
+    (await import('./lib/quiet-console')).printNoQueries()
+  const { emptySettings, ignoredParameters, renamedSetting, stopUnlessConfigured } =
+    await import('./lib/settings/env')
   const empty = emptySettings(process.env)
   if (empty.length > 0)
-    (await import('./lib/log')).log.warn({ settings: empty }, 'settings are present but empty: their defaults apply')
+    (await import('./lib/log')).log.warn(
+      { settings: empty },
+      'settings are present but empty: their defaults apply',
+    )
   const renamed = renamedSetting(process.env)
   if (renamed) (await import('./lib/log')).log.warn(renamed)
   stopUnlessConfigured()
   const ignored = ignoredParameters(process.env.DATABASE_URL)
   if (ignored.length > 0)
-    (await import('./lib/log')).log.warn({ parameters: ignored }, 'parameters of DATABASE_URL have no effect')
-  // Loads Prisma's query compiler, so that the first request does not wait for it. Opens no connection.
+    (await import('./lib/log')).log.warn(
+      { parameters: ignored },
+      'parameters of DATABASE_URL have no effect',
+    )
+  // Loads Prisma's query compiler, so that the first request does not wait for it. Opens
+  // no connection.
   await (await import('./lib/database/prisma')).prisma().$connect()
-  if (proxySettings.some((name) => process.env[name])) await (await import('./lib/outgoing')).useProxyForFetch()
-  if (process.env.SMTP_URL?.trim()) await (await import('./lib/mail/sender')).startSending()
-  if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT) (await import('./lib/tracing')).startTracing()
+  if (proxySettings.some((name) => process.env[name]))
+    await (await import('./lib/outgoing')).useProxyForFetch()
+  if (process.env.SMTP_URL?.trim())
+    await (await import('./lib/mail/sender')).startSending()
+  if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT)
+    (await import('./lib/tracing')).startTracing()
 }

@@ -2,7 +2,8 @@ import { type NextRequest, NextResponse } from 'next/server'
 import { brandFiles } from './lib/page/brand-files'
 
 export const config = {
-  // Matches pages and unknown paths. Excludes cacheable files, and routes, which call `countRequest` themselves.
+  // Matches pages and unknown paths. Excludes cacheable files, and routes, which call
+  // `countRequest` themselves.
   matcher:
     '/((?!api(?:/|$)|sign-out$|forgot-password/send$|account/update$|_next/static/|\\.well-known/(?:widget-)?jwks\\.json/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
 }
@@ -14,8 +15,10 @@ export async function proxy(request: NextRequest): Promise<Response> {
   const { pathname } = request.nextUrl
   if (brandPaths.includes(pathname)) return NextResponse.next()
   // The preview sets the Content-Security-Policy of the page that it shows.
-  if (process.env.HAS_PREVIEW && /^\/preview(\/|$)/.test(pathname)) return NextResponse.next()
-  // Loaded on first use, because loading it at start would delay the first response of a process.
+  if (process.env.HAS_PREVIEW && /^\/preview(\/|$)/.test(pathname))
+    return NextResponse.next()
+  // Loaded on first use, because loading it at start would delay the first response of a
+  // process.
   const { respond } = await import('./app/page-proxy')
   return respond(request)
 }

@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config'
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-// Unit tests need no build, no server and no database. All other tests run on Playwright, in e2e/.
+// Unit tests need no build, no server and no database. All other tests run on Playwright,
+// in e2e/.
 export default defineConfig({
   test: {
     include: ['{lib,app,bin,docs,prisma}/**/*.spec.{ts,tsx}', 'proxy.spec.ts'],
@@ -15,7 +16,9 @@ export default defineConfig({
     env: {
       DATABASE_URL: 'postgresql://localhost:1/none', // no unit test connects
       PUBLIC_URL: 'http://localhost:3000',
-      SESSION_SIGNING_KEYS: JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] }),
+      SESSION_SIGNING_KEYS: JSON.stringify({
+        keys: [privateKey.export({ format: 'jwk' })],
+      }),
       RATE_LIMIT: 'in-process',
       TRUSTED_PROXIES: '1',
       PASSWORD_BREACH_CHECK: 'false',

@@ -10,12 +10,24 @@ type Value = Texts['error'] & Pick<Texts, 'app' | 'shared'>
 const Context = createContext<Value | null>(null)
 
 /** Provides the texts to the error page, because Next.js passes it only the error. */
-export function ErrorTexts({ value, children }: { value: Value; children: React.ReactNode }) {
+export function ErrorTexts({
+  value,
+  children,
+}: {
+  value: Value
+  children: React.ReactNode
+}) {
   return <Context value={value}>{children}</Context>
 }
 
 /** Shown if a page fails to render. The log contains the digest that this page shows. */
-export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
+export default function ErrorPage({
+  error,
+  retry,
+}: {
+  error: Error & { digest?: string }
+  retry: () => void
+}) {
   const { app, title, body, shared } = useContext(Context)!
   useEffect(() => {
     import('./_ui/styles.css') // the document from Next.js has no styles

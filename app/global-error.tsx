@@ -2,7 +2,10 @@
 
 import texts from '@/lib/page/crash-texts.json'
 
-/** Shown if the layout fails to render. The settings may be missing, so it shows the text in all languages. */
+/**
+ * Shown if the layout fails to render. The settings may be missing, so it shows the text
+ * in all languages.
+ */
 export default function GlobalError({ error }: { error: Error & { digest?: string } }) {
   return (
     <html lang="en">

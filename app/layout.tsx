@@ -15,11 +15,15 @@ const themeColors = (['light', 'dark'] as const).flatMap((scheme) => [
   [grounds[scheme], `(prefers-color-scheme: ${scheme})`],
 ])
 
-/** The frame of every page. It uses no `metadata`, because Next.js would merge that again for every request. */
+/**
+ * The frame of every page. It uses no `metadata`, because Next.js would merge that again
+ * for every request.
+ */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error, footer } = await texts()
-  // suppressHydrationWarning is needed because browsers hide nonces from scripts, including React.
+  // suppressHydrationWarning is needed because browsers hide nonces from scripts,
+  // including React.
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>
@@ -31,12 +35,18 @@ export default async function Layout({ children }: { children: React.ReactNode }
         <meta name="robots" content="noindex" />
         <link rel="icon" href={icon} />
         {touchIcon && <link rel="apple-touch-icon" href={touchIcon} />}
-        <Inlined nonce={nonce} secrets={secretNames.join(' ')} brandStyles={brandStyles()} />
+        <Inlined
+          nonce={nonce}
+          secrets={secretNames.join(' ')}
+          brandStyles={brandStyles()}
+        />
         <noscript>
           <style
             nonce={nonce}
             suppressHydrationWarning
-            dangerouslySetInnerHTML={{ __html: '.needs-script,.languages,.show{display:none!important}' }}
+            dangerouslySetInnerHTML={{
+              __html: '.needs-script,.languages,.show{display:none!important}',
+            }}
           />
         </noscript>
       </head>

@@ -2,12 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeCause, log } from '@/lib/log'
 import { env } from '@/lib/settings/env'
 
-/** Resolves to what a page looks up. Rejects without a cause: Next.js would print it, and a cause may quote secrets. */
+/**
+ * Resolves to what a page looks up. Rejects without a cause: Next.js would print it, and
+ * a cause may quote secrets.
+ */
 export async function lookUp<Found>(what: string, found: Promise<Found>): Promise<Found> {
   try {
     return await found
   } catch (error) {
-    log.error({ route: 'page', cause: describeCause(error) }, `${what} could not be looked up`)
+    log.error(
+      { route: 'page', cause: describeCause(error) },
+      `${what} could not be looked up`,
+    )
     throw new Error(`${what} could not be looked up`)
   }
 }

@@ -11,7 +11,10 @@ import { Actions, Screen } from './_ui/screen'
 import sessionScript from './_ui/session.inline.js?raw'
 import { LocalTimes, Time } from './_ui/time'
 
-/** Shows who is signed in. A dashboard can replace this page. Dashboards send users to `/?next=…` to renew sessions. */
+/**
+ * Shows who is signed in. A dashboard can replace this page. Dashboards send users to
+ * `/?next=…` to renew sessions.
+ */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const { app, account, home, shared } = await texts()
   const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL, PUBLIC_URL } = env()
@@ -19,17 +22,26 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const token = cookieOf(requestHeaders, 'session')
   const refreshToken = cookieOf(requestHeaders, 'refresh')
   const valid = token ? await lookUp('a session', findSession(token)) : null
-  const session = valid ?? (refreshToken ? await lookUp('a session', findRefreshableSession(refreshToken)) : null)
+  const session =
+    valid ??
+    (refreshToken
+      ? await lookUp('a session', findRefreshableSession(refreshToken))
+      : null)
 
   const { next: wanted, 'signed-out': signedOut } = await searchParams
   const next = nextDestination(wanted, PUBLIC_URL, DASHBOARD_URL)
   if (!session) {
     return (
-      <Screen app={app} title={signedOut === undefined ? home.signedOut : home.justSignedOut}>
+      <Screen
+        app={app}
+        title={signedOut === undefined ? home.signedOut : home.justSignedOut}
+      >
         <p>
           {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>
-        {!isThisPage(SIGN_IN_URL) && <Actions links={[[signInPageUrl(SIGN_IN_URL, next), shared.signIn]]} />}
+        {!isThisPage(SIGN_IN_URL) && (
+          <Actions links={[[signInPageUrl(SIGN_IN_URL, next), shared.signIn]]} />
+        )}
         {FORGOT_PASSWORD_URL && (
           <p className="note">
             <a href={FORGOT_PASSWORD_URL}>{home.forgotPassword}</a>

@@ -12,11 +12,17 @@ export type Database = {
   url: string
   /** Issues unused codes. The returned function returns a different one each time. */
   newCodes: (count: number) => Promise<() => string>
-  /** Issues valid reset tokens, each for a different user. The returned function returns a different one each time. */
+  /**
+   * Issues valid reset tokens, each for a different user. The returned function returns a
+   * different one each time.
+   */
   newTokens: (count: number) => Promise<() => string>
   /** Starts sessions. The returned function returns a different one each time. */
   newSessions: (count: number) => Promise<() => { sessionId: string; userId: string }>
-  /** Sets passwords of users. The returned function returns the credentials of a different user each time. */
+  /**
+   * Sets passwords of users. The returned function returns the credentials of a different
+   * user each time.
+   */
   newSignIns: () => Promise<() => { email: string; password: string }>
   end: () => Promise<void>
   /** Disconnects and drops the database. */
@@ -24,8 +30,8 @@ export type Database = {
 }
 
 /**
- * Opens a migrated database with `rows` rows per table. Reuses an existing database with enough
- * rows. `migrations` is the folder of another commit's migrations.
+ * Opens a migrated database with `rows` rows per table. Reuses an existing database with
+ * enough rows. `migrations` is the folder of another commit's migrations.
  */
 export async function openDatabase(
   maintenanceUrl: string,
@@ -43,8 +49,12 @@ export async function openDatabase(
   const client = new pg.Client({ connectionString: url.href })
   client.on('error', () => {}) // after an error elsewhere, PostgreSQL is stopped while this client is connected
   await client.connect()
-  // A migration reads this table. prisma/migrate.ts would fill it, but a database without users needs no rows.
-  if (migrations) await client.query('CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)')
+  // A migration reads this table. prisma/migrate.ts would fill it, but a database without
+  // users needs no rows.
+  if (migrations)
+    await client.query(
+      'CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)',
+    )
   if (migrations) for (const sql of statementsIn(migrations)) await client.query(sql)
   await fill(client, rows, log)
 
@@ -109,11 +119,18 @@ export async function openDatabase(
 
 /** The SQL of each migration in a folder, the oldest first. */
 function statementsIn(migrations: string): string[] {
-  const names = readdirSync(migrations, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  return names.map(({ name }) => readFileSync(`${migrations}/${name}/migration.sql`, 'utf8'))
+  const names = readdirSync(migrations, { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  )
+  return names.map(({ name }) =>
+    readFileSync(`${migrations}/${name}/migration.sql`, 'utf8'),
+  )
 }
 
-/** Returns a secret of 43 characters, like a real one. It contains a number, so that SQL can generate many. */
+/**
+ * Returns a secret of 43 characters, like a real one. It contains a number, so that SQL
+ * can generate many.
+ */
 const secret = (number: number) => `${run}${String(number).padStart(31, '0')}`
 const secretSql = `('${run}' || lpad(number::text, 31, '0'))`
 const userIdSql = (number: string) => `lpad(to_hex(${number}), 32, '0')::uuid`
@@ -124,12 +141,21 @@ export async function maintain(maintenanceUrl: string, statement: string): Promi
   await client.query(statement).finally(() => client.end())
 }
 
-/** Fills the tables of the measured operations with rows that look as if they were used during the last week. */
-async function fill(client: pg.Client, rows: number, log: (line: string) => void): Promise<void> {
+/**
+ * Fills the tables of the measured operations with rows that look as if they were used
+ * during the last week.
+ */
+async function fill(
+  client: pg.Client,
+  rows: number,
+  log: (line: string) => void,
+): Promise<void> {
   const { rows: found } = await client.query('SELECT count(*)::int FROM users') // no operation deletes users
   if (found[0].count >= rows) return
   if (rows > 100_000)
-    log(`Filling a database with ${rows.toLocaleString('en')} rows per table. This takes ten minutes, only once …`)
+    log(
+      `Filling a database with ${rows.toLocaleString('en')} rows per table. This takes ten minutes, only once …`,
+    )
   const age = `now() - number * interval '7 days' / ${rows}`
   const series = `generate_series(0, ${rows - 1}) number`
   for (const statement of [

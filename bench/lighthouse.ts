@@ -1,4 +1,5 @@
-// `npm run bench:lighthouse`: the Lighthouse scores of every page, as on a phone. See bench/README.md.
+// `npm run bench:lighthouse`: the Lighthouse scores of every page, as on a phone. See
+// bench/README.md.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { runCommand } from '../bin/command-line'
@@ -27,7 +28,12 @@ async function lighthouse({ only = [''] }: { only?: string[] }): Promise<void> {
   const chromium = findChromium()
   const built = buildProduct()
   const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, log)
-  const database = await openDatabase(postgres.url, `bench_lighthouse_${Date.now()}`, 1_000, log)
+  const database = await openDatabase(
+    postgres.url,
+    `bench_lighthouse_${Date.now()}`,
+    1_000,
+    log,
+  )
   const server = await startServer(built, {
     DATABASE_URL: database.url,
     SESSION_SIGNING_KEYS: newSigningKeys(),
@@ -64,17 +70,32 @@ async function lighthouse({ only = [''] }: { only?: string[] }): Promise<void> {
   }
 }
 
-/** Runs Lighthouse with its settings for a phone. Repeats a run without scores up to three times, then returns 0. */
+/**
+ * Runs Lighthouse with its settings for a phone. Repeats a run without scores up to three
+ * times, then returns 0.
+ */
 function scoresOf(program: string, chromium: string, url: string): Scores {
   for (let attempt = 0; attempt < 4; attempt++) {
-    const options = [`--only-categories=${categories}`, '--output=json', `--output-path=${report}`, '--quiet']
-    const flagsOfChrome = '--chrome-flags=--headless=new --no-sandbox --disable-gpu --disable-background-networking'
+    const options = [
+      `--only-categories=${categories}`,
+      '--output=json',
+      `--output-path=${report}`,
+      '--quiet',
+    ]
+    const flagsOfChrome =
+      '--chrome-flags=--headless=new --no-sandbox --disable-gpu --disable-background-networking'
     rmSync(report, { force: true })
-    spawnSync(process.execPath, [program, url, ...options, flagsOfChrome, '--no-enable-error-reporting'], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, CHROME_PATH: chromium },
-    })
-    const result: Result = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : { categories: {} }
+    spawnSync(
+      process.execPath,
+      [program, url, ...options, flagsOfChrome, '--no-enable-error-reporting'],
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { ...process.env, CHROME_PATH: chromium },
+      },
+    )
+    const result: Result = existsSync(report)
+      ? JSON.parse(readFileSync(report, 'utf8'))
+      : { categories: {} }
     const scores = categories.map((name) => result.categories[name]?.score ?? null)
     if (!scores.includes(null)) return scores.map((score) => Math.round(score! * 100))
     log('  no score …')
@@ -83,10 +104,14 @@ function scoresOf(program: string, chromium: string, url: string): Scores {
 }
 
 function print(scores: Map<string, Scores[]>): void {
-  console.log(`| | ${categories.join(' | ')} | performance of each run |\n|---|---:|---:|---:|---|`)
+  console.log(
+    `| | ${categories.join(' | ')} | performance of each run |\n|---|---:|---:|---:|---|`,
+  )
   for (const [name, runs] of scores) {
     const medians = categories.map((_, index) => median(runs.map((run) => run[index]!)))
-    console.log(`| ${name} | ${medians.join(' | ')} | ${runs.map(([performance]) => performance).join(' ')} |`)
+    console.log(
+      `| ${name} | ${medians.join(' | ')} | ${runs.map(([performance]) => performance).join(' ')} |`,
+    )
   }
   console.log(`\nMedians of ${rounds} runs, Lighthouse’s settings for a phone`)
 }

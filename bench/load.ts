@@ -14,13 +14,14 @@ export type Load = {
 
 export type Measured = { perSecond: number; p50: number; p99: number; cpuMs: number }
 
-// The servers are measured alternately. The operating system may have paged out the code of an idle server.
+// The servers are measured alternately. The operating system may have paged out the code
+// of an idle server.
 const unmeasuredShare = 1 / 5
 let sent = 0
 
 /**
- * Sends a load to a server. After the first fifth of the requests, measures from outside: responses per
- * second, latencies in ms, and the CPU time of the server per request.
+ * Sends a load to a server. After the first fifth of the requests, measures from outside:
+ * responses per second, latencies in ms, and the CPU time of the server per request.
  */
 export async function measure(load: Load): Promise<Measured> {
   const { server, path, body, headers, connections, amount } = load
@@ -49,7 +50,9 @@ export async function measure(load: Load): Promise<Measured> {
     ],
   }
   const { errors } = await new Promise<autocannon.Result>((resolve, reject) => {
-    const run = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)))
+    const run = autocannon(options, (error, result) =>
+      error ? reject(error) : resolve(result),
+    )
     run.on('response', (_client, received, _bytes, milliseconds) => {
       statuses[received] = (statuses[received] ?? 0) + 1
       endedAt = performance.now()
@@ -62,7 +65,9 @@ export async function measure(load: Load): Promise<Measured> {
   })
   const cpuMs = cpuMsOf(server.process) - before
   if (errors || Object.keys(statuses).some((status) => status !== '200'))
-    throw new Error(`${path}: ${errors} errors; expected 200, got ${JSON.stringify(statuses)}`)
+    throw new Error(
+      `${path}: ${errors} errors; expected 200, got ${JSON.stringify(statuses)}`,
+    )
   latencies.sort((a, b) => a - b)
   return {
     perSecond: latencies.length / ((endedAt - startedAt) / 1000),
@@ -78,7 +83,8 @@ function nextIpAddress(): string {
 }
 
 /** Returns the value below which the given share of the sorted values lies. */
-const quantile = (sorted: number[], share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
+const quantile = (sorted: number[], share: number) =>
+  sorted[Math.floor(sorted.length * share)] ?? Number.NaN
 
 export const median = (values: number[]) =>
   quantile(

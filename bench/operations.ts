@@ -33,7 +33,9 @@ export const operations: Record<string, Operation> = {
     requests: async (database, amount) => {
       const { makeRefreshToken } = await import('../lib/session/refresh-token')
       const next = await database.newSessions(amount)
-      const body = () => ({ refreshToken: makeRefreshToken({ sessionId: next().sessionId, generation: 0 }) })
+      const body = () => ({
+        refreshToken: makeRefreshToken({ sessionId: next().sessionId, generation: 0 }),
+      })
       return { path: paths.refreshSession, body }
     },
   },
@@ -47,7 +49,10 @@ export const operations: Record<string, Operation> = {
       const claims = { email: 'ada@example.com', connection: null, amr: null, ...times }
       const sign = () => signSessionToken({ ...next(), ...claims })
       const tokens = Array.from({ length: amount }, sign) // signed before the measurement
-      return { path: paths.getSession, headers: () => ({ authorization: `Bearer ${tokens.pop()}` }) }
+      return {
+        path: paths.getSession,
+        headers: () => ({ authorization: `Bearer ${tokens.pop()}` }),
+      }
     },
   },
   page: {
@@ -59,18 +64,27 @@ export const operations: Record<string, Operation> = {
     requests: async (database, amount) => {
       const token = await database.newTokens(amount)
       let number = 0
-      const body = () => ({ token: token(), password: `lantern meadow ${number++} river` })
+      const body = () => ({
+        token: token(),
+        password: `lantern meadow ${number++} river`,
+      })
       return { path: paths.resetPassword, body }
     },
   },
   'sign-in': {
     ...hashing,
-    requests: async (database) => ({ path: paths.signIn, body: await database.newSignIns() }),
+    requests: async (database) => ({
+      path: paths.signIn,
+      body: await database.newSignIns(),
+    }),
   },
 }
 
 /** Returns the requests to a path of the floor. */
 export function floorRequests(path: string): Requests {
   if (path.startsWith('/empty/')) return { path, headers: pageHeaders }
-  return { path, body: () => ({ code: 'x'.repeat(43), password: 'lantern meadow river' }) }
+  return {
+    path,
+    body: () => ({ code: 'x'.repeat(43), password: 'lantern meadow river' }),
+  }
 }

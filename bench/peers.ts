@@ -24,10 +24,17 @@ export type BetterAuth = {
 }
 
 /** Creates a database with the tables of better-auth, which is built in `folder`. */
-export async function openBetterAuth(maintenanceUrl: string, name: string, folder: string): Promise<BetterAuth> {
+export async function openBetterAuth(
+  maintenanceUrl: string,
+  name: string,
+  folder: string,
+): Promise<BetterAuth> {
   const url = new URL(maintenanceUrl)
   url.pathname = `/${name}`
-  const settings = { DATABASE_URL: url.href, BETTER_AUTH_SECRET: randomBytes(32).toString('base64url') }
+  const settings = {
+    DATABASE_URL: url.href,
+    BETTER_AUTH_SECRET: randomBytes(32).toString('base64url'),
+  }
   await maintain(maintenanceUrl, `CREATE DATABASE ${name}`)
   execFileSync(process.execPath, ['--import', 'tsx', 'migrate.ts'], {
     cwd: folder,
@@ -59,7 +66,10 @@ export async function openBetterAuth(maintenanceUrl: string, name: string, folde
     }
   }
 
-  /** Each token is for a different session, like the tokens from `/one-time-token/generate`. */
+  /**
+   * Each token is for a different session, like the tokens from
+   * `/one-time-token/generate`.
+   */
   const newOneTimeTokens = (count: number) =>
     tokensFrom(
       count,
@@ -74,7 +84,10 @@ export async function openBetterAuth(maintenanceUrl: string, name: string, folde
          now() + interval '1 day', now(), now()
        FROM generate_series($1::int, $2::int) number`,
     )
-  /** Each token is for a different user with a password, like the tokens from `/request-password-reset`. */
+  /**
+   * Each token is for a different user with a password, like the tokens from
+   * `/request-password-reset`.
+   */
   const newResetTokens = (count: number) =>
     tokensFrom(
       count,
@@ -102,24 +115,42 @@ export async function openBetterAuth(maintenanceUrl: string, name: string, folde
       reset: async (amount) => {
         const next = await newResetTokens(amount)
         let number = 0
-        return { path: resetPath, body: () => ({ token: next(), newPassword: `lantern meadow ${number++} river` }) }
+        return {
+          path: resetPath,
+          body: () => ({
+            token: next(),
+            newPassword: `lantern meadow ${number++} river`,
+          }),
+        }
       },
     },
     check: async (server) => {
       const json = { method: 'POST', headers: { 'content-type': 'application/json' } }
-      const post = (path: string, body: object) => fetch(server.url + path, { ...json, body: JSON.stringify(body) })
+      const post = (path: string, body: object) =>
+        fetch(server.url + path, { ...json, body: JSON.stringify(body) })
       const oneTimeToken = (await newOneTimeTokens(1))()
       const verified = await post(verifyPath, { token: oneTimeToken })
       const cookie = verified.headers.getSetCookie()[0]!.split(';')[0]!
-      const response = await fetch(`${server.url}/api/auth/get-session`, { headers: { cookie } })
+      const response = await fetch(`${server.url}/api/auth/get-session`, {
+        headers: { cookie },
+      })
       const { session } = (await response.json()) as { session: { id: string } }
-      assert.equal(session.id, ((await verified.json()) as { session: { id: string } }).session.id)
+      assert.equal(
+        session.id,
+        ((await verified.json()) as { session: { id: string } }).session.id,
+      )
       assert.equal((await post(verifyPath, { token: oneTimeToken })).status, 400)
 
       const resetToken = (await newResetTokens(1))()
       const newPassword = 'lantern meadow river'
-      assert.equal((await post(resetPath, { token: resetToken, newPassword })).status, 200)
-      assert.equal((await post(resetPath, { token: resetToken, newPassword })).status, 400)
+      assert.equal(
+        (await post(resetPath, { token: resetToken, newPassword })).status,
+        200,
+      )
+      assert.equal(
+        (await post(resetPath, { token: resetToken, newPassword })).status,
+        400,
+      )
     },
     drop: async () => {
       await client.end()

@@ -1,5 +1,5 @@
-// `npm run bench`: compares the operations with a floor, another commit or another product. See
-// bench/README.md.
+// `npm run bench`: compares the operations with a floor, another commit or another
+// product. See bench/README.md.
 import { runCommand } from '../bin/command-line'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
@@ -10,7 +10,14 @@ import { type Measured, measure } from './load'
 import { floorRequests, operations, type Requests } from './operations'
 import { openBetterAuth } from './peers'
 import { reportResults } from './report'
-import { benchUrl, buildFloor, buildPeer, buildProduct, type Server, startServer } from './servers'
+import {
+  benchUrl,
+  buildFloor,
+  buildPeer,
+  buildProduct,
+  type Server,
+  startServer,
+} from './servers'
 
 const usage = `npm run bench   measures each operation in 25 short rounds of shuffled order
 
@@ -24,14 +31,26 @@ const warmUps = 8 // V8 needs several thousand requests to compile everything
 const log = (line: string) => console.error(line)
 
 /** A measured server, and its requests for each operation that it supports. */
-type Subject = { name: string; server: Server; requests: Record<string, (amount: number) => Promise<Requests>> }
+type Subject = {
+  name: string
+  server: Server
+  requests: Record<string, (amount: number) => Promise<Requests>>
+}
 
 type Flags = { only?: string[]; rows?: string; against?: string; peers?: boolean }
 
-async function bench({ only = [''], rows: givenRows = '100000', against, peers }: Flags): Promise<void> {
+async function bench({
+  only = [''],
+  rows: givenRows = '100000',
+  against,
+  peers,
+}: Flags): Promise<void> {
   const rows = Number(givenRows)
-  const selected = Object.entries(operations).filter(([name]) => only.some((part) => name.includes(part)))
-  if (selected.length === 0) throw new UsageError(`The operations are: ${Object.keys(operations).join(', ')}.`)
+  const selected = Object.entries(operations).filter(([name]) =>
+    only.some((part) => name.includes(part)),
+  )
+  if (selected.length === 0)
+    throw new UsageError(`The operations are: ${Object.keys(operations).join(', ')}.`)
   log('Building the product and the floor …')
   const [floorBuild, productBuild] = [buildFloor(), buildProduct()]
   const otherBuild = against ? buildProduct(against) : null
@@ -59,7 +78,11 @@ async function bench({ only = [''], rows: givenRows = '100000', against, peers }
       stops.push(server.stop)
       return server
     }
-    const startProduct = async (name: string, built: string, database: Database): Promise<Subject> => {
+    const startProduct = async (
+      name: string,
+      built: string,
+      database: Database,
+    ): Promise<Subject> => {
       const requestsOf = ([operation, { requests }]: (typeof selected)[number]) =>
         [operation, (amount: number) => requests(database, amount)] as const
       const server = await start(built, { DATABASE_URL: database.url })
@@ -67,13 +90,19 @@ async function bench({ only = [''], rows: givenRows = '100000', against, peers }
     }
 
     const database = await open('product')
-    Object.assign(process.env, { ...settings, DATABASE_URL: database.url, PUBLIC_URL: benchUrl }) // to sign tokens here
+    Object.assign(process.env, {
+      ...settings,
+      DATABASE_URL: database.url,
+      PUBLIC_URL: benchUrl,
+    }) // to sign tokens here
     const subjects = [
       await startProduct('product', productBuild, database),
       {
         name: 'floor',
         server: await start(floorBuild, { DATABASE_URL: database.url }),
-        requests: Object.fromEntries(selected.map(([name, { floor }]) => [name, async () => floorRequests(floor)])),
+        requests: Object.fromEntries(
+          selected.map(([name, { floor }]) => [name, async () => floorRequests(floor)]),
+        ),
       },
     ]
     if (otherBuild) {
@@ -81,7 +110,11 @@ async function bench({ only = [''], rows: givenRows = '100000', against, peers }
       subjects.push(await startProduct(`at ${against}`, otherBuild, ofOther))
     }
     if (peerBuild) {
-      const peer = await openBetterAuth(postgres.url, `bench_peer_${Date.now()}`, peerBuild)
+      const peer = await openBetterAuth(
+        postgres.url,
+        `bench_peer_${Date.now()}`,
+        peerBuild,
+      )
       stops.push(peer.drop)
       const server = await start(peerBuild, peer.settings)
       await peer.check(server)
@@ -94,8 +127,9 @@ async function bench({ only = [''], rows: givenRows = '100000', against, peers }
 }
 
 /**
- * Measures each operation of each subject in every round, in a different order each time, so that
- * other load on the machine affects all of them equally. The first rounds only warm up the servers.
+ * Measures each operation of each subject in every round, in a different order each time,
+ * so that other load on the machine affects all of them equally. The first rounds only
+ * warm up the servers.
  */
 async function measureInRounds(
   selected: [string, (typeof operations)[string]][],
@@ -106,22 +140,28 @@ async function measureInRounds(
   for (let round = 1 - warmUps; round <= rounds; round++) {
     if (round % 5 === 1) log(`Round ${round} of ${rounds} …`)
     for (const [operation, { amount, connections }] of shuffled(selected)) {
-      if (round < 0 && connections === 1) continue // operations that hash (one connection) are warmed up once
+      // operations that hash (one connection) are warmed up once
+      if (round < 0 && connections === 1) continue
       for (const { name, server, requests } of shuffled(subjects)) {
         const more = await requests[operation]?.(amount + 50)
         if (!more) continue
         const measured = measure({ ...more, server, amount, connections })
-        const result = await (round < 1 ? measured.catch(() => null) : measured) // a server may fail during warm-up
+        // a server may fail during warm-up
+        const result = await (round < 1 ? measured.catch(() => null) : measured)
         if (!result || round < 1) continue
         const ofOperation = results.get(operation) ?? new Map<string, Measured[]>()
-        results.set(operation, ofOperation.set(name, [...(ofOperation.get(name) ?? []), result]))
+        results.set(
+          operation,
+          ofOperation.set(name, [...(ofOperation.get(name) ?? []), result]),
+        )
       }
     }
   }
   return results
 }
 
-const shuffled = <Item>(items: readonly Item[]): Item[] => [...items].sort(() => Math.random() - 0.5)
+const shuffled = <Item>(items: readonly Item[]): Item[] =>
+  [...items].sort(() => Math.random() - 0.5)
 
 runCommand({
   usage,

@@ -1,4 +1,5 @@
-// `npm run clean-up`: deletes old rows, and logs certificates that expire soon. Run it daily.
+// `npm run clean-up`: deletes old rows, and logs certificates that expire soon. Run it
+// daily.
 import { runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './local'
 
@@ -7,7 +8,8 @@ const { deleteExpiredRows } = await import('../lib/database/clean-up')
 const { logExpiringCertificates } = await import('../lib/sso/certificate-warnings')
 
 async function cleanUp(): Promise<void> {
-  for (const [table, count] of Object.entries(await deleteExpiredRows())) console.log(`${table}: ${count} deleted`)
+  for (const [table, count] of Object.entries(await deleteExpiredRows()))
+    console.log(`${table}: ${count} deleted`)
   await logExpiringCertificates()
 }
 

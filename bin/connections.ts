@@ -8,7 +8,9 @@ import { type Command, readInput, reportEnded, runCommand } from './command-line
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
-const { asciiDomain, isSaml, providerOf, providers, slugPattern } = await import('../lib/sso/connection')
+const { asciiDomain, isSaml, providerOf, providers, slugPattern } = await import(
+  '../lib/sso/connection'
+)
 const connections = await import('../lib/sso/manage')
 const { listConnections, updateConnection } = connections
 const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
@@ -41,19 +43,35 @@ npm run connections -- remove SLUG     deletes a connection, and the links of it
 A slug names the connection in URLs and in the log: lower-case letters, digits and hyphens.
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
-const flagsOfAdd = ' --domain=DOMAIN… --name=TEXT --list --provision --allow-passwords --session-hours=N'
+const flagsOfAdd =
+  ' --domain=DOMAIN… --name=TEXT --list --provision --allow-passwords --session-hours=N'
 const flagsOfUpdate = `${flagsOfAdd} --remove-domain=DOMAIN…`
 type Flags = ProviderFlags &
-  Partial<Record<'domain' | 'remove-domain', string[]> & Record<'name' | 'session-hours', string>> &
+  Partial<
+    Record<'domain' | 'remove-domain', string[]> &
+      Record<'name' | 'session-hours', string>
+  > &
   Partial<Record<'list' | 'provision' | 'allow-passwords', boolean>>
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
   if (!slugPattern.test(slug))
-    throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
+    throw new UsageError(
+      `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
+    )
   const domains = domainsOf(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
-  const { settings, secrets, notes } = await provider.add.settingsFrom({ slug, domains }, flags, read)
-  const { name = slug, provision = false, listed = false, allowPasswords = false, sessionHours } = ownSettings(flags)
+  const { settings, secrets, notes } = await provider.add.settingsFrom(
+    { slug, domains },
+    flags,
+    read,
+  )
+  const {
+    name = slug,
+    provision = false,
+    listed = false,
+    allowPasswords = false,
+    sessionHours,
+  } = ownSettings(flags)
   const own = { slug, name, provision, listed, allowPasswords, sessionHours }
   await connections.addConnection({ ...own, settings, secrets: secrets!, domains })
   console.log([...notes, `Added ${slug}.`].join('\n'))
@@ -72,13 +90,20 @@ function domainsOf(given: string[] = []): string[] {
 }
 
 /** Returns the settings in the flags that all kinds of connections have. */
-function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords, ...flags }: Flags) {
+function ownSettings({
+  name,
+  provision,
+  list: listed,
+  'allow-passwords': allowPasswords,
+  ...flags
+}: Flags) {
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
   const hours = flags['session-hours']
   if (hours && !(/^\d{1,3}$/.test(hours) && +hours >= 1 && +hours <= 168))
     throw new UsageError('--session-hours must be a whole number from 1 to 168.')
-  const sessionHours = hours === undefined ? undefined : Number(hours) || null // '' removes the setting
+  // '' removes the setting
+  const sessionHours = hours === undefined ? undefined : Number(hours) || null
   return { name: label.data, provision, listed, allowPasswords, sessionHours }
 }
 
@@ -88,18 +113,31 @@ async function read(url: string): Promise<Buffer> {
   if (!/^https?:/i.test(url)) return readInput(url)
   const { error } = ProviderUrl.safeParse(url)
   if (error) throw new UsageError(`--metadata ${error.issues[0]!.message}.`)
-  const response = await fetchBounded(url, { signal: AbortSignal.timeout(10_000) }, maxMetadataBytes).catch((cause) => {
+  const response = await fetchBounded(
+    url,
+    { signal: AbortSignal.timeout(10_000) },
+    maxMetadataBytes,
+  ).catch((cause) => {
     throw new Error(`${url} can’t be fetched: ${cause.message}`)
   })
-  if (!response.ok) throw new Error(`${url} can’t be fetched: the response is ${response.status}.`)
+  if (!response.ok)
+    throw new Error(`${url} can’t be fetched: the response is ${response.status}.`)
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** Prints the values that an operator enters at the provider. With `since`, prints only those that have changed. */
-async function printEntries(connection: ListedConnection, since?: ListedConnection): Promise<void> {
+/**
+ * Prints the values that an operator enters at the provider. With `since`, prints only
+ * those that have changed.
+ */
+async function printEntries(
+  connection: ListedConnection,
+  since?: ListedConnection,
+): Promise<void> {
   const { describe } = await providerOf(connection)
   const known = since ? describe(since).entries : {}
-  const entries = Object.entries(describe(connection).entries).filter(([label, value]) => value !== known[label])
+  const entries = Object.entries(describe(connection).entries).filter(
+    ([label, value]) => value !== known[label],
+  )
   if (entries.length > 0) console.log('\nAt the identity provider, enter:')
   for (const [label, value] of entries) console.log(`  ${label.padEnd(28)} ${value}`)
 }
@@ -115,27 +153,47 @@ async function endPasswords(domains: string[]): Promise<void> {
 async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const { slug, settings: stored } = before
   const { add } = await providerOf(before)
-  const unknown = Object.keys(flags).find((flag) => !(flag in add.flags || flagsOfUpdate.includes(` --${flag}`)))
-  if (unknown) throw new UsageError(`--${unknown} is not a flag of a connection of the kind ${stored.kind}.`)
+  const unknown = Object.keys(flags).find(
+    (flag) => !(flag in add.flags || flagsOfUpdate.includes(` --${flag}`)),
+  )
+  if (unknown)
+    throw new UsageError(
+      `--${unknown} is not a flag of a connection of the kind ${stored.kind}.`,
+    )
   const removedDomains = domainsOf(flags['remove-domain'])
   const added = domainsOf(flags.domain)
-  const domains = [...new Set([...before.domains, ...added])].filter((domain) => !removedDomains.includes(domain))
+  const domains = [...new Set([...before.domains, ...added])].filter(
+    (domain) => !removedDomains.includes(domain),
+  )
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
   const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
   // a new client at the provider needs all of our values, not only the changed ones
-  const clientOf = (settings: object) => ('clientId' in settings ? settings.clientId : null)
-  await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
+  const clientOf = (settings: object) =>
+    'clientId' in settings ? settings.clientId : null
+  await printEntries(
+    after,
+    clientOf(stored) === clientOf(entered.settings) ? before : undefined,
+  )
 }
 
-async function apply(change: ConnectionChange & Entered, before: ListedConnection): Promise<ListedConnection> {
+async function apply(
+  change: ConnectionChange & Entered,
+  before: ListedConnection,
+): Promise<ListedConnection> {
   await updateConnection(before, change)
   const after = await existing(before.slug)
   const lines = differences(before, after)
   if (change.secrets) lines.push('secrets: replaced')
-  console.log([`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`, ...lines].join('\n  '))
+  console.log(
+    [
+      `Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`,
+      ...lines,
+    ].join('\n  '),
+  )
   for (const note of change.notes) console.log(note)
-  const isNew = (domain: string) => before.allowPasswords || !before.domains.includes(domain)
+  const isNew = (domain: string) =>
+    before.allowPasswords || !before.domains.includes(domain)
   if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
   return after
 }
@@ -148,14 +206,24 @@ function differences(before: ListedConnection, after: ListedConnection): string[
     return text.startsWith('-----BEGIN ') ? certificateText(text) : text
   }
   const textsOf = ({ id, users, encryptedSecrets, settings, ...own }: ListedConnection) =>
-    Object.fromEntries(Object.entries({ ...own, ...settings }).map(([key, value]) => [key, textOf(value)]))
+    Object.fromEntries(
+      Object.entries({ ...own, ...settings }).map(([key, value]) => [key, textOf(value)]),
+    )
   const [old, current] = [textsOf(before), textsOf(after)]
-  const changed = Object.keys({ ...old, ...current }).filter((key) => old[key] !== current[key])
+  const changed = Object.keys({ ...old, ...current }).filter(
+    (key) => old[key] !== current[key],
+  )
   return changed.map((key) => `${key}: ${old[key] ?? 'none'} → ${current[key] ?? 'none'}`)
 }
 
-async function rotate(connection: ListedConnection, { drop }: { drop?: boolean }): Promise<void> {
-  if (!isSaml(connection)) throw new UsageError(`${connection.slug} has no key of ours: it is not a SAML connection.`)
+async function rotate(
+  connection: ListedConnection,
+  { drop }: { drop?: boolean },
+): Promise<void> {
+  if (!isSaml(connection))
+    throw new UsageError(
+      `${connection.slug} has no key of ours: it is not a SAML connection.`,
+    )
   await apply(await rotateKey(connection, drop ?? false), connection)
 }
 
@@ -165,18 +233,28 @@ async function reencrypt(): Promise<void> {
   for (const connection of connections)
     await decryptSecrets(connection)
       .then((secrets) => updateConnection(connection, { secrets }))
-      .catch((error) => problems.push(`${connection.slug}: ${(error.cause ?? error).message}`))
-  console.log(`Connections encrypted with the first key: ${connections.length - problems.length}.`)
+      .catch((error) =>
+        problems.push(`${connection.slug}: ${(error.cause ?? error).message}`),
+      )
+  console.log(
+    `Connections encrypted with the first key: ${connections.length - problems.length}.`,
+  )
   const { done, failed } = await reencryptSecondFactors()
   if (done > 0) console.log(`Second factors encrypted with the first key: ${done}.`)
-  if (failed > 0) problems.push(`No key fits ${failed} second factors: npm run users -- remove-second-factor`)
+  if (failed > 0)
+    problems.push(
+      `No key fits ${failed} second factors: npm run users -- remove-second-factor`,
+    )
   if (problems.length > 0) throw new Error(problems.join('\n'))
   console.log('Once every process has that key first, ENCRYPTION_KEY needs no other.')
 }
 
 async function existing(slug: string): Promise<ListedConnection> {
   const [connection] = await listConnections(slug)
-  if (!connection) throw new UsageError(`There is no connection ${slug}. Add it with npm run connections -- add`)
+  if (!connection)
+    throw new UsageError(
+      `There is no connection ${slug}. Add it with npm run connections -- add`,
+    )
   return connection
 }
 
@@ -187,36 +265,66 @@ async function enable(connection: ListedConnection): Promise<void> {
 }
 
 async function disable(connection: ListedConnection): Promise<void> {
-  reportEnded(`Disabled ${connection.slug}.`, await connections.disableConnection(connection))
+  reportEnded(
+    `Disabled ${connection.slug}.`,
+    await connections.disableConnection(connection),
+  )
   await reportWithoutWayIn(connection, connection.allowPasswords)
 }
 
 async function remove(connection: ListedConnection): Promise<void> {
-  reportEnded(`Removed ${connection.slug}.`, await connections.removeConnection(connection))
+  reportEnded(
+    `Removed ${connection.slug}.`,
+    await connections.removeConnection(connection),
+  )
   await reportWithoutWayIn(connection, true)
 }
 
-/** Prints how many users can't sign in, and a command that helps them. `mayReset`: their domains permit a password. */
-async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boolean): Promise<void> {
+/**
+ * Prints how many users can't sign in, and a command that helps them. `mayReset`: their
+ * domains permit a password.
+ */
+async function reportWithoutWayIn(
+  { domains }: ListedConnection,
+  mayReset: boolean,
+): Promise<void> {
   const count = await connections.countWithoutWayIn(domains)
   if (count === 0) return
   console.log(`Users of its domains who can no longer sign in: ${count}.`)
-  if (mayReset) return console.log('They can choose a password by a reset link: npm run users -- invite EMAIL')
+  if (mayReset)
+    return console.log(
+      'They can choose a password by a reset link: npm run users -- invite EMAIL',
+    )
   for (const domain of domains)
-    console.log(`To allow them a password: npm run users -- allow-password --domain ${domain}`)
+    console.log(
+      `To allow them a password: npm run users -- allow-password --domain ${domain}`,
+    )
 }
 
-const jsonFields = 'slug name kind issuer domains users provision listed allowPasswords sessionHours disabledAt'
+const jsonFields =
+  'slug name kind issuer domains users provision listed allowPasswords sessionHours disabledAt'
 
 async function list({ json }: { json?: boolean }): Promise<void> {
   for (const connection of await listConnections()) {
     const values = { ...connection.settings, ...connection }
-    console.log(json ? JSON.stringify(values, jsonFields.split(' ')) : summaryOf(connection))
+    console.log(
+      json ? JSON.stringify(values, jsonFields.split(' ')) : summaryOf(connection),
+    )
   }
 }
 
 function summaryOf(connection: ListedConnection): string {
-  const { slug, settings, domains, users, provision, listed, allowPasswords, sessionHours, disabledAt } = connection
+  const {
+    slug,
+    settings,
+    domains,
+    users,
+    provision,
+    listed,
+    allowPasswords,
+    sessionHours,
+    disabledAt,
+  } = connection
   const extras = [
     provision && 'provisions',
     listed && 'has a button',
@@ -224,7 +332,13 @@ function summaryOf(connection: ListedConnection): string {
     allowPasswords && 'passwords allowed',
     disabledAt && `disabled since ${disabledAt.toISOString()}`,
   ]
-  const always = [slug, settings.kind, settings.issuer, domains.join(','), `users: ${users}`]
+  const always = [
+    slug,
+    settings.kind,
+    settings.issuer,
+    domains.join(','),
+    `users: ${users}`,
+  ]
   return [...always, ...extras.filter(Boolean)].join('  ')
 }
 
@@ -248,7 +362,8 @@ for (const [name, load] of Object.entries(providers)) {
   let flags = ''
   for (const [flag, { type, multiple }] of Object.entries(provider.add.flags))
     flags += ` --${flag}${type === 'string' ? '=TEXT' : ''}${multiple ? '…' : ''}`
-  additions[`add ${name} SLUG${flagsOfAdd}${flags}`] = (slug, given) => add(provider, slug, given)
+  additions[`add ${name} SLUG${flagsOfAdd}${flags}`] = (slug, given) =>
+    add(provider, slug, given)
   flagsOfKinds += flags
   usage += `${provider.add.usage}\n`
 }

@@ -1,4 +1,5 @@
-// `npm run dev`, and `npm run demo` with --production. Starts everything locally, without any setup.
+// `npm run dev`, and `npm run demo` with --production. Starts everything locally, without
+// any setup.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -26,20 +27,35 @@ async function run(): Promise<number> {
   const release = await prepareServer(port, mailbox?.settings)
   const { DATABASE_URL, PUBLIC_URL } = process.env
   // Other people may use a database or an app that is not on this machine.
-  const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
+  const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) =>
+    isLoopback(new URL(url!).hostname),
+  )
   try {
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
     if (production) {
       log('Building …')
       const parameters = ['--import', 'tsx', 'bin/build.ts']
-      execFileSync(process.execPath, parameters, { stdio: ['ignore', 'ignore', 'inherit'], cwd: project })
+      execFileSync(process.execPath, parameters, {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        cwd: project,
+      })
     }
-    const links: Link[] = [['Sign in', '/sign-in', 'as Ada or Grace, with one click at Example Corp']]
-    if (isLocal) links.push(...(await startDashboard(port)), await addUsers(), await connectLocalProvider())
+    const links: Link[] = [
+      ['Sign in', '/sign-in', 'as Ada or Grace, with one click at Example Corp'],
+    ]
+    if (isLocal)
+      links.push(
+        ...(await startDashboard(port)),
+        await addUsers(),
+        await connectLocalProvider(),
+      )
     if (mailbox) links.push(['Mailbox', mailbox.url, 'every email that the app sends'])
     if (isLocal) links.push(...(await startWidget()))
-    links.push(['API reference', '/reference', 'for people'], ['OpenAPI', '/openapi.json', 'for programs'])
+    links.push(
+      ['API reference', '/reference', 'for people'],
+      ['OpenAPI', '/openapi.json', 'for programs'],
+    )
     return await serve(port, links)
   } finally {
     if (isLocal) await disconnectLocalProvider()
@@ -48,10 +64,18 @@ async function run(): Promise<number> {
   }
 }
 
-/** Adds Ada, and a user with a fixed password and a fixed TOTP secret. Returns how to sign in. */
+/**
+ * Adds Ada, and a user with a fixed password and a fixed TOTP secret. Returns how to sign
+ * in.
+ */
 async function addUsers(): Promise<Link> {
-  // not a user of the demo provider, because a user with a second factor is not linked by email
-  const [email, password, secret] = ['joan@example.net', 'lantern otter meadow', 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ']
+  // not a user of the demo provider, because a user with a second factor is not linked by
+  // email
+  const [email, password, secret] = [
+    'joan@example.net',
+    'lantern otter meadow',
+    'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+  ]
   const { hashNewPassword } = await import('../lib/password/hash')
   const { totpUri } = await import('../lib/second-factor/codes')
   const { encrypt } = await import('../lib/second-factor/encryption')
@@ -62,15 +86,29 @@ async function addUsers(): Promise<Link> {
   const factor = { encryptedSecret: await encrypt(secret, `totp ${id}`), lastStep: 0 }
   const secondFactor = { upsert: { create: factor, update: factor } }
   const passwordHash = await hashNewPassword(password, [])
-  await prisma().user.update({ where: { id }, data: { passwordHash, secondFactorAt: new Date(), secondFactor } })
-  return ['Authenticator app', await totpUri(secret, email), `of ${email}: password “${password}”, secret ${secret}`]
+  await prisma().user.update({
+    where: { id },
+    data: { passwordHash, secondFactorAt: new Date(), secondFactor },
+  })
+  return [
+    'Authenticator app',
+    await totpUri(secret, email),
+    `of ${email}: password “${password}”, secret ${secret}`,
+  ]
 }
 
-/** Starts an identity provider, adds a connection to it, and returns the URL of the provider. */
+/**
+ * Starts an identity provider, adds a connection to it, and returns the URL of the
+ * provider.
+ */
 async function connectLocalProvider(): Promise<Link> {
   const { ssoUrl } = await import('../lib/sso/urls')
   const { addConnection } = await import('../lib/sso/manage')
-  const options = { redirectUris: [ssoUrl('local', 'callback')], people, port: await firstFreePort(4_300) }
+  const options = {
+    redirectUris: [ssoUrl('local', 'callback')],
+    people,
+    port: await firstFreePort(4_300),
+  }
   const { issuer, clientId, clientSecret } = await startLocalProvider(options)
   await disconnectLocalProvider()
   await addConnection({
@@ -83,18 +121,25 @@ async function connectLocalProvider(): Promise<Link> {
     listed: true,
     allowPasswords: true, // so that reset links work in the demo
   })
-  return ['Example Corp', issuer, 'the identity provider: a tile of its portal starts a sign-in']
+  return [
+    'Example Corp',
+    issuer,
+    'the identity provider: a tile of its portal starts a sign-in',
+  ]
 }
 
 async function disconnectLocalProvider(): Promise<void> {
   const { listConnections, removeConnection } = await import('../lib/sso/manage')
-  for (const connection of await listConnections('local')) await removeConnection(connection)
+  for (const connection of await listConnections('local'))
+    await removeConnection(connection)
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */
 async function serve(port: number, links: Link[]): Promise<number> {
   log('Starting the server …')
-  const program = production ? ['.next/standalone/bin/server.js'] : ['--import', 'tsx', 'bin/server.ts', '--dev']
+  const program = production
+    ? ['.next/standalone/bin/server.js']
+    : ['--import', 'tsx', 'bin/server.ts', '--dev']
   const server = spawn(process.execPath, program, {
     cwd: project,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -105,12 +150,15 @@ async function serve(port: number, links: Link[]): Promise<number> {
       DEV_LINKS: JSON.stringify(links), // for app/preview
     },
   })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGINT'))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => server.kill('SIGINT'))
   createInterface(server.stdout!).on('line', (line) => {
     if (!line.startsWith('Listening on ')) return log(readable(line))
     for (const [name, url] of production ? links : [])
       log(`  ${name.padEnd(18)} ${new URL(url, process.env.PUBLIC_URL)}`)
-    log(`Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`)
+    log(
+      `Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`,
+    )
   })
   const [code] = await once(server, 'close')
   return code ?? 0
@@ -120,8 +168,12 @@ async function serve(port: number, links: Link[]): Promise<number> {
 function readable(line: string): string {
   if (!line.startsWith('{"level":')) return line
   const { level, time, msg, requestId, ...fields } = JSON.parse(line)
-  const texts = Object.entries(fields).map(([name, value]) => format('%s=%s', name, value))
-  return [new Date(time).toLocaleTimeString(), level, msg, ...texts].filter(Boolean).join(' ')
+  const texts = Object.entries(fields).map(([name, value]) =>
+    format('%s=%s', name, value),
+  )
+  return [new Date(time).toLocaleTimeString(), level, msg, ...texts]
+    .filter(Boolean)
+    .join(' ')
 }
 
 process.exit(

@@ -1,4 +1,5 @@
-// `npm run issue`: issues the links that normally come from an SSO callback or a reset email.
+// `npm run issue`: issues the links that normally come from an SSO callback or a reset
+// email.
 import { UsageError } from '../lib/usage-error'
 import { checkAddress, runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './local'
@@ -21,14 +22,18 @@ const command =
     checkAddress(email, create)
     if (create) await createUser(email)
     const user = await findUserByEmail(email)
-    if (!user) throw new UsageError(`There is no user ${email}. Add --create to create it.`)
-    if (user.disabledAt) console.error(`${user.email} is disabled: the link will not work.`)
+    if (!user)
+      throw new UsageError(`There is no user ${email}. Add --create to create it.`)
+    if (user.disabledAt)
+      console.error(`${user.email} is disabled: the link will not work.`)
     if (user.ssoOnly && issue === issueResetToken)
       console.error(`${user.email} can only sign in through SSO: the link will not work.`)
     const { secret, expiresAt } = await issue(user.id)
     const url = env().PUBLIC_URL + path + secret
     console.log(
-      json ? JSON.stringify({ secret, url, expiresAt }) : `${url}\nWorks once, until ${expiresAt.toISOString()}`,
+      json
+        ? JSON.stringify({ secret, url, expiresAt })
+        : `${url}\nWorks once, until ${expiresAt.toISOString()}`,
     )
   }
 runCommand({
@@ -36,6 +41,9 @@ runCommand({
   within: withDatabase,
   commands: {
     'sso-code EMAIL --create --json': command('/sso/callback?code=', issueSsoCode),
-    'reset-token EMAIL --create --json': command('/reset-password?token=', issueResetToken),
+    'reset-token EMAIL --create --json': command(
+      '/reset-password?token=',
+      issueResetToken,
+    ),
   },
 })

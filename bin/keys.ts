@@ -1,7 +1,13 @@
-// `npm run keys`: prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS. Changes nothing.
+// `npm run keys`: prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS.
+// Changes nothing.
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
-import { isNext, newSigningKeys, parseSigningKeys, rotateSigningKeys } from '../lib/settings/signing-keys'
+import {
+  isNext,
+  newSigningKeys,
+  parseSigningKeys,
+  rotateSigningKeys,
+} from '../lib/settings/signing-keys'
 import { UsageError } from '../lib/usage-error'
 import { type Command, runCommand } from './command-line'
 import { readEnvFiles } from './local'
@@ -13,10 +19,21 @@ npm run keys -- rotate   prints the next value of SESSION_SIGNING_KEYS. A rotati
 
   --widget               list and rotate: the keys of WIDGET_SIGNING_KEYS`
 
-/** For each setting: how long signed tokens are valid, why, and what happens if the old key is removed too early. */
+/**
+ * For each setting: how long signed tokens are valid, why, and what happens if the old
+ * key is removed too early.
+ */
 const settings = {
-  SESSION_SIGNING_KEYS: [inUnits(lifetimes.session, 'en'), 'sessions live that long', 'users are signed out'],
-  WIDGET_SIGNING_KEYS: [inUnits(lifetimes.widgetToken, 'en'), 'their JWTs live that long', 'widgets fail for a while'],
+  SESSION_SIGNING_KEYS: [
+    inUnits(lifetimes.session, 'en'),
+    'sessions live that long',
+    'users are signed out',
+  ],
+  WIDGET_SIGNING_KEYS: [
+    inUnits(lifetimes.widgetToken, 'en'),
+    'their JWTs live that long',
+    'widgets fail for a while',
+  ],
 }
 type Setting = keyof typeof settings
 
@@ -43,7 +60,9 @@ function list(json: string): void {
   const { published } = parseSigningKeys(json)
   const { keys } = JSON.parse(json) as { keys: Parameters<typeof isNext>[0][] }
   for (const [index, { kid }] of published.entries()) {
-    const role = isNext(keys[index]!) ? 'published, signs next' : 'published, signed previously'
+    const role = isNext(keys[index]!)
+      ? 'published, signs next'
+      : 'published, signed previously'
     console.log(`${kid}  ${index === 0 ? 'signs' : role}`)
   }
 }
@@ -54,7 +73,8 @@ const withKeys =
     const name = widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS'
     readEnvFiles(process.env.NODE_ENV === 'production')
     const json = process.env[name]
-    const advice = 'Create it with `npm run keys -- new`. (`npm run dev` uses its own, in .data/.)'
+    const advice =
+      'Create it with `npm run keys -- new`. (`npm run dev` uses its own, in .data/.)'
     if (!json) throw new UsageError(`${name} is not set. ${advice}`)
     try {
       work(json, name)

@@ -15,7 +15,10 @@ export function localPage(name: string, title: string, main: string): string {
 <main class="card"><h1>${title}</h1>${main}</main></html>`
 }
 
-/** Returns a list of links. Each consists of a URL, a name, a note, and optionally HTML below the link. */
+/**
+ * Returns a list of links. Each consists of a URL, a name, a note, and optionally HTML
+ * below the link.
+ */
 export function choicesOf(choices: string[][]): string {
   const items = choices.map(
     ([url, name, note, more = '']) =>

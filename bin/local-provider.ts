@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'oidc-provider'
 import { choicesOf, localPage } from './local-page'
 
-type Options = { redirectUris: string[]; people: { id: string; name: string; email: string }[]; port?: number }
+type Options = {
+  redirectUris: string[]
+  people: { id: string; name: string; email: string }[]
+  port?: number
+}
 
 export type LocalProvider = Awaited<ReturnType<typeof startLocalProvider>>
 
@@ -17,7 +21,10 @@ const failures = [
   ['expired', 'Expired', 'the app has forgotten this sign-in: once, it begins again'],
 ]
 
-/** Starts an OpenID provider that asks for no password. Its host differs from the app's, so it is cross-site. */
+/**
+ * Starts an OpenID provider that asks for no password. Its host differs from the app's,
+ * so it is cross-site.
+ */
 export async function startLocalProvider({ redirectUris, people, port = 0 }: Options) {
   const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -26,51 +33,89 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
   let isSlow = false
 
   const configuration: Configuration = {
-    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
-    // With this path, browsers do not return the session cookie, so each sign-in asks for an account.
+    clients: [
+      { client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris },
+    ],
+    // With this path, browsers do not return the session cookie, so each sign-in asks for
+    // an account.
     cookies: { keys: [randomBytes(32).toString('base64url')], long: { path: '/never' } },
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    ttl: { Session: 1200, Interaction: 1200, Grant: 1200, AuthorizationCode: 60, AccessToken: 600, IdToken: 600 },
+    ttl: {
+      Session: 1200,
+      Interaction: 1200,
+      Grant: 1200,
+      AuthorizationCode: 60,
+      AccessToken: 600,
+      IdToken: 600,
+    },
     findAccount: async (_context, id) => {
       const person = people.find((each) => each.id === id)
-      return person && { accountId: id, claims: async () => ({ ...person, sub: id, email_verified: true }) }
+      return (
+        person && {
+          accountId: id,
+          claims: async () => ({ ...person, sub: id, email_verified: true }),
+        }
+      )
     },
     // does not ask for consent
     loadExistingGrant: async ({ oidc }) => {
-      const grant = new oidc.provider.Grant({ clientId: oidc.client!.clientId, accountId: oidc.session!.accountId! })
+      const grant = new oidc.provider.Grant({
+        clientId: oidc.client!.clientId,
+        accountId: oidc.session!.accountId!,
+      })
       grant.addOIDCScope('openid email profile')
       await grant.save()
       return grant
     },
   }
   const { warn } = console
-  console.warn = () => {} // no warnings about Node.js 20, which works, or about missing storage
+  // no warnings about Node.js 20, which works, or about missing storage
+  console.warn = () => {}
   const { Provider } = await import('oidc-provider')
   const provider = new Provider(issuer, configuration)
   console.warn = warn
   const respond = provider.callback()
   server.on('request', (request, response) => {
     const { url = '' } = request
-    const [own, id, choice] = /^\/(?:interaction\/([\w-]+)(?:\/([\w-]+))?)?$/.exec(url) ?? []
+    const [own, id, choice] =
+      /^\/(?:interaction\/([\w-]+)(?:\/([\w-]+))?)?$/.exec(url) ?? []
     const answer = () => response.destroyed || respond(request, response)
     if (!own) return void setTimeout(answer, isSlow && url === '/token' ? slowMs : 0)
-    show(request, response, id, choice).catch((error: Error) => response.writeHead(400).end(error.message))
+    show(request, response, id, choice).catch((error: Error) =>
+      response.writeHead(400).end(error.message),
+    )
   })
 
-  async function show(request: IncomingMessage, response: ServerResponse, id?: string, choice?: string): Promise<void> {
+  async function show(
+    request: IncomingMessage,
+    response: ServerResponse,
+    id?: string,
+    choice?: string,
+  ): Promise<void> {
     if (choice === 'expired')
-      return void response.writeHead(303, { Location: `${redirectUris[0]}?code=x&state=expired` }).end()
+      return void response
+        .writeHead(303, { Location: `${redirectUris[0]}?code=x&state=expired` })
+        .end()
     isSlow = choice === 'slow'
     const login = { accountId: isSlow ? people[0]!.id : choice! }
     const result = choice?.includes('_') ? { error: choice } : { login }
     if (choice) return provider.interactionFinished(request, response, result)
-    if (id) await provider.interactionDetails(request, response) // throws if the sign-in does not exist
+    // throws if the sign-in does not exist
+    if (id) await provider.interactionDetails(request, response)
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
-    const tile = [redirectUris[0]!.replace(/callback$/, 'start'), 'Dashboard', 'starts a sign-in at the app']
-    response.end(id ? accounts(request.url!, people) : localPage('Example Corp', 'Your apps', choicesOf([tile])))
+    const tile = [
+      redirectUris[0]!.replace(/callback$/, 'start'),
+      'Dashboard',
+      'starts a sign-in at the app',
+    ]
+    response.end(
+      id
+        ? accounts(request.url!, people)
+        : localPage('Example Corp', 'Your apps', choicesOf([tile])),
+    )
   }
 
   async function stop(): Promise<void> {
@@ -82,7 +127,13 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
 
 function accounts(path: string, people: Options['people']): string {
   const users = people.map(({ id, name, email }) => [id, name, email])
-  const list = (choices: string[][]) => choicesOf(choices.map(([id, ...texts]) => [`${path}/${id}`, ...texts]))
-  const text = '<p>This provider stands in for your customer’s. It asks for no password.</p>'
-  return localPage('Example Corp', 'Choose an account', text + list(users) + list(failures))
+  const list = (choices: string[][]) =>
+    choicesOf(choices.map(([id, ...texts]) => [`${path}/${id}`, ...texts]))
+  const text =
+    '<p>This provider stands in for your customer’s. It asks for no password.</p>'
+  return localPage(
+    'Example Corp',
+    'Choose an account',
+    text + list(users) + list(failures),
+  )
 }

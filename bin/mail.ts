@@ -46,7 +46,8 @@ async function test(address: string): Promise<void> {
   try {
     await sendMail(recipient, async () => composeTest())
   } catch (error) {
-    // The server's response may quote the address, which the operator gave. So the response is shown, but never logged.
+    // The server's response may quote the address, which the operator gave. So the
+    // response is shown, but never logged.
     if (!(error instanceof MailError)) throw error
     const { code = 'Not sent', message } = error.cause
     const problem = `${code}: ${message}`

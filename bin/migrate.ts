@@ -8,13 +8,20 @@ async function migrate(): Promise<void> {
   try {
     if (!url) throw new Error('DATABASE_URL is not set.')
     const applied = await applyMigrations(url, console.error)
-    console.log(applied.length > 0 ? ['Applied:', ...applied].join('\n  ') : 'No pending migrations.')
+    console.log(
+      applied.length > 0
+        ? ['Applied:', ...applied].join('\n  ')
+        : 'No pending migrations.',
+    )
   } catch (cause) {
-    throw new Error(`Could not migrate the database.\n${(cause as Error).message}`, { cause })
+    throw new Error(`Could not migrate the database.\n${(cause as Error).message}`, {
+      cause,
+    })
   }
 }
 
 runCommand({
-  usage: 'npm run migrate   applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL',
+  usage:
+    'npm run migrate   applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL',
   commands: { '': migrate },
 })

@@ -1,4 +1,5 @@
-// The server outside Vercel. docs/decisions/0003-own-server.md explains what it adds to Next.js and a reverse proxy.
+// The server outside Vercel. docs/decisions/0003-own-server.md explains what it adds to
+// Next.js and a reverse proxy.
 import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -12,35 +13,66 @@ import { forwardedClientKey } from '../lib/http/forwarded-client'
 import { hideSecretsOfPage } from '../lib/page/hide-secrets'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
-/** Only Next.js or Vercel may send these headers, which skip a route, change its path, or select its response. */
+/**
+ * Only Next.js or Vercel may send these headers, which skip a route, change its path, or
+ * select its response.
+ */
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
-/** The cookies of lib/session/cookie.ts, and the language. Cookies of other apps are not passed to Next.js. */
-const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|challenge|ask|again|language)=[^;]*/g
+/**
+ * The cookies of lib/session/cookie.ts, and the language. Cookies of other apps are not
+ * passed to Next.js.
+ */
+const ownCookie =
+  /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|challenge|ask|again|language)=[^;]*/g
 
-/** Serves on PORT and HOST. On SIGTERM, finishes the requests in progress and ends the process. */
+/**
+ * Serves on PORT and HOST. On SIGTERM, finishes the requests in progress and ends the
+ * process.
+ */
 async function serve(dev: boolean): Promise<void> {
   const dir = fileURLToPath(new URL('..', import.meta.url))
-  Object.assign(process.env, { NODE_ENV: dev ? 'development' : 'production', NEXT_TELEMETRY_DISABLED: '1' })
+  Object.assign(process.env, {
+    NODE_ENV: dev ? 'development' : 'production',
+    NEXT_TELEMETRY_DISABLED: '1',
+  })
   process.env.VERCEL = '' // An env file from Vercel sets VERCEL. Any client could then forge Vercel's headers.
   nextEnv.loadEnvConfig(process.cwd(), dev, { info: () => {}, error: console.error })
   process.chdir(dir)
-  // If the reader of the log has ended, logging without a listener would throw an uncaught exception.
+  // If the reader of the log has ended, logging without a listener would throw an
+  // uncaught exception.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const built = '.next/required-server-files.json' // contains the values of next.config.mjs
   if (!dev)
-    process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(JSON.parse(readFileSync(built, 'utf8')).config)
+    process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(
+      JSON.parse(readFileSync(built, 'utf8')).config,
+    )
 
-  const [port, trustedProxies] = [Number(process.env.PORT || 3000), Number(process.env.TRUSTED_PROXIES || 0)]
-  // keepAliveTimeout is longer than in proxies, so that a proxy never reuses a connection that is just closing.
-  const timeouts = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 }
+  const [port, trustedProxies] = [
+    Number(process.env.PORT || 3000),
+    Number(process.env.TRUSTED_PROXIES || 0),
+  ]
+  // keepAliveTimeout is longer than in proxies, so that a proxy never reuses a connection
+  // that is just closing.
+  const timeouts = {
+    headersTimeout: 15_000,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 75_000,
+  }
   const server = createServer({ maxHeaderSize: 64 * 1024, ...timeouts })
   server.timeout = 60_000 // ends connections of clients that stopped reading a response
   server.maxConnections = 4_000
   server.maxRequestsPerSocket = 1_000 // limits the requests that a client can pipeline
-  // Next.js does not receive HOST, because it would then send its rewrites to 127.0.0.1 as requests to another server.
-  // It receives upgrades only in development, for hot reload. In production, it would never close their sockets.
-  const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
+  // Next.js does not receive HOST, because it would then send its rewrites to 127.0.0.1
+  // as requests to another server. It receives upgrades only in development, for hot
+  // reload. In production, it would never close their sockets.
+  const app = next({
+    dev,
+    dir,
+    port,
+    hostname: 'localhost',
+    httpServer: dev ? server : createServer(),
+  })
   if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
   let isStopping = false
@@ -51,7 +83,8 @@ async function serve(dev: boolean): Promise<void> {
     if (dev || !server.listening) process.exit() // connections for hot reload never close
     const isTooLate = new Promise((resolve) => setTimeout(resolve, 30_000, true))
     await sleep(acceptMs)
-    await new Promise(setImmediate) // first accepts the queued connections, because close() would reset them
+    // first accepts the queued connections, because close() would reset them
+    await new Promise(setImmediate)
     server.close()
     do if (await Promise.race([isTooLate, sleep(50)])) break
     while (inProgress > 0)
@@ -70,9 +103,11 @@ async function serve(dev: boolean): Promise<void> {
     response.once('close', () => inProgress--)
     const { url = '', headers } = request
     response.shouldKeepAlive &&= !isStopping
-    if (isStopping && url.startsWith(getHealth)) return reject(response, 503, 'This process is about to stop.')
+    if (isStopping && url.startsWith(getHealth))
+      return reject(response, 503, 'This process is about to stop.')
     const isTooLong = url.length > 8 * 1024 || url.split('&', 101).length > 100
-    if (isTooLong && !headers.accept?.includes('text/html')) return reject(response, 414, 'The URL is too long.')
+    if (isTooLong && !headers.accept?.includes('text/html'))
+      return reject(response, 414, 'The URL is too long.')
     if (isTooLong) request.url = '/long-url' // app/page-proxy.ts responds with a page
     try {
       decodeURIComponent(url.split('?', 1)[0] ?? '')
@@ -83,38 +118,60 @@ async function serve(dev: boolean): Promise<void> {
     hideSecretsOfPage(request)
     if (!dev) {
       for (const name in headers) if (internalHeader.test(name)) delete headers[name]
-      if (headers.cookie) headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
+      if (headers.cookie)
+        headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
     }
     forbidTransform(response)
-    const forwardedFor = [headers['x-forwarded-for'] ?? [], request.socket.remoteAddress ?? ''].flat().join(', ')
+    const forwardedFor = [
+      headers['x-forwarded-for'] ?? [],
+      request.socket.remoteAddress ?? '',
+    ]
+      .flat()
+      .join(', ')
     headers['x-forwarded-for'] = forwardedFor
-    const isAdmitted = admit(forwardedClientKey(forwardedFor, trustedProxies), response, () =>
-      handle(request, response).catch((error: unknown) => {
-        console.error(error)
-        if (response.headersSent) response.destroy()
-        else reject(response, 500, 'Something went wrong.')
-      }),
+    const isAdmitted = admit(
+      forwardedClientKey(forwardedFor, trustedProxies),
+      response,
+      () =>
+        handle(request, response).catch((error: unknown) => {
+          console.error(error)
+          if (response.headersSent) response.destroy()
+          else reject(response, 500, 'Something went wrong.')
+        }),
     )
-    if (!isAdmitted) reject(response.setHeader('Retry-After', 5), 503, 'Too many requests are waiting.')
+    if (!isAdmitted)
+      reject(response.setHeader('Retry-After', 5), 503, 'Too many requests are waiting.')
   }
   server.on('request', (request, response) => {
-    // The response to a pipelined request gets its socket after the earlier responses were sent.
+    // The response to a pipelined request gets its socket after the earlier responses
+    // were sent.
     if (response.socket) respond(request, response)
     else response.once('socket', () => respond(request, response))
   })
-  await once(server.listen({ port, host: process.env.HOST || '127.0.0.1', backlog: 1_024 }), 'listening')
+  await once(
+    server.listen({ port, host: process.env.HOST || '127.0.0.1', backlog: 1_024 }),
+    'listening',
+  )
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // for tests and the benchmark
 }
 
 function reject(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' })
+  response.writeHead(status, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Cache-Control': 'no-store',
+  })
   response.end(`${text}\n`)
 }
 
-/** Adds no-transform to pages, which may have secrets. Adds it last: Next.js does not compress pages that have it. */
+/**
+ * Adds no-transform to pages, which may have secrets. Adds it last: Next.js does not
+ * compress pages that have it.
+ */
 function forbidTransform(response: ServerResponse): void {
-  const writeHead = response.writeHead.bind(response) as (...parameters: unknown[]) => ServerResponse
+  const writeHead = response.writeHead.bind(response) as (
+    ...parameters: unknown[]
+  ) => ServerResponse
   response.writeHead = (...parameters: unknown[]) => {
     const isPage = `${response.getHeader('Content-Type')}`.startsWith('text/html')
     if (isPage) response.setHeader('Cache-Control', 'no-store, no-transform')
@@ -122,8 +179,15 @@ function forbidTransform(response: ServerResponse): void {
   }
 }
 
-/** Queues a request if its client has 16 in progress. Returns false if the client has 256 queued already. */
-function limitPerClient(): (client: string, response: ServerResponse, start: () => void) => boolean {
+/**
+ * Queues a request if its client has 16 in progress. Returns false if the client has 256
+ * queued already.
+ */
+function limitPerClient(): (
+  client: string,
+  response: ServerResponse,
+  start: () => void,
+) => boolean {
   const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
   const outside = new AsyncResource('Server') // so that no request runs in the async context of another one
   const arrived: (() => void)[] = []
@@ -140,13 +204,17 @@ function limitPerClient(): (client: string, response: ServerResponse, start: () 
         for (const next of requests.waiting) return next()
         if (requests.running === 0) clients.delete(client)
       })
-      // Requests that start together send their statements together, so one iteration of the event loop handles all
-      // results. Waits for two iterations, until the requests that follow the last responses have arrived.
+      // Requests that start together send their statements together, so one iteration of
+      // the event loop handles all results. Waits for two iterations, until the requests
+      // that follow the last responses have arrived.
       const count = arrived.push(() => !response.destroyed && start())
-      if (count === 1) outside.runInAsyncScope(() => setImmediate(() => setImmediate(startAll)))
+      if (count === 1)
+        outside.runInAsyncScope(() => setImmediate(() => setImmediate(startAll)))
     }
     if (requests.running < 16) run()
-    else response.once('close', () => requests.waiting.delete(run)) && requests.waiting.add(run)
+    else
+      response.once('close', () => requests.waiting.delete(run)) &&
+        requests.waiting.add(run)
     return true
   }
 }

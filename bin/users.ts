@@ -11,7 +11,9 @@ prepareCommand()
 const { queueResetMail } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { asciiDomain, isSaml } = await import('../lib/sso/connection')
-const { issuersOf, linkUser, listConnections, unlinkUser } = await import('../lib/sso/manage')
+const { issuersOf, linkUser, listConnections, unlinkUser } = await import(
+  '../lib/sso/manage'
+)
 const { removeSecondFactorOf } = await import('../lib/second-factor/change')
 const users = await import('../lib/user')
 const { createUser, findUserByEmail } = users
@@ -37,7 +39,14 @@ const usage = `npm run users -- COMMAND
                                    the next other subject with this email address is linked to this user
 Commands that send an email accept its --language, such as de. Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
-type Flags = { 'sso-only'?: true; language?: string; issuer?: string; domain?: string; undo?: true; json?: true }
+type Flags = {
+  'sso-only'?: true
+  language?: string
+  issuer?: string
+  domain?: string
+  undo?: true
+  json?: true
+}
 
 const pageSize = 1_000
 
@@ -49,17 +58,26 @@ async function add(email: string, flags: Flags): Promise<void> {
 }
 
 async function allowPassword(email: string | undefined, given: Flags): Promise<void> {
-  if ((given.domain === undefined) === (email === undefined)) throw new UsageError('Name an EMAIL or a --domain.')
+  if ((given.domain === undefined) === (email === undefined))
+    throw new UsageError('Name an EMAIL or a --domain.')
   const domain = asciiDomain(given.domain?.trim() ?? '')
-  if (domain === null && !email) throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
-  const changed = await users.allowPassword(domain ? { domain } : { userId: (await existing(email!)).id }, !given.undo)
-  const who = given.undo ? 'Users who are no longer exempt from SSO' : 'Users who may now have a password'
+  if (domain === null && !email)
+    throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
+  const changed = await users.allowPassword(
+    domain ? { domain } : { userId: (await existing(email!)).id },
+    !given.undo,
+  )
+  const who = given.undo
+    ? 'Users who are no longer exempt from SSO'
+    : 'Users who may now have a password'
   console.log(`${who}: ${changed}.`)
 }
 
 async function enable(user: User): Promise<void> {
   await users.enableUser(user.id)
-  console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
+  console.log(
+    `${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`,
+  )
 }
 
 async function rename(user: User, email: string, flags: Flags): Promise<void> {
@@ -76,15 +94,24 @@ async function removeSecondFactor(user: User, flags: Flags): Promise<void> {
   const ended = await removeSecondFactorOf(user.id, languageOf(flags))
   if (ended === null) throw new UsageError(`${user.email} has no second factor.`)
   reportEnded(`Removed the second factor of ${user.email}.`, ended)
-  console.log('This is what an attacker who has the password would ask for: was it the user who asked?')
+  console.log(
+    'This is what an attacker who has the password would ask for: was it the user who asked?',
+  )
   if (sendsMail()) await sendDueMails(30_000)
 }
 
 async function remove(user: User): Promise<void> {
   const { sessions, identities } = await users.deleteUser(user.id)
-  reportEnded(`Deleted ${user.email}. Links to identity providers: ${identities}.`, sessions)
-  console.log(`What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored.`)
-  console.log('A connection that provisions adds the user again at the next sign-in: remove the person there first.')
+  reportEnded(
+    `Deleted ${user.email}. Links to identity providers: ${identities}.`,
+    sessions,
+  )
+  console.log(
+    `What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored.`,
+  )
+  console.log(
+    'A connection that provisions adds the user again at the next sign-in: remove the person there first.',
+  )
 }
 
 async function importFile(file: string): Promise<void> {
@@ -92,7 +119,11 @@ async function importFile(file: string): Promise<void> {
   const unusable = await importUsers(imported)
   console.log(`Users imported: ${imported.length}.`)
   if (unusable.length > 0)
-    console.log(['Their domain requires SSO, so their password can’t be used:', ...unusable].join('\n  '))
+    console.log(
+      ['Their domain requires SSO, so their password can’t be used:', ...unusable].join(
+        '\n  ',
+      ),
+    )
 }
 
 function languageOf({ language = 'en' }: Flags): string {
@@ -103,19 +134,31 @@ function languageOf({ language = 'en' }: Flags): string {
 async function existing(email: string): Promise<User> {
   checkAddress(email, false)
   const user = await findUserByEmail(email)
-  if (!user) throw new UsageError(`There is no user ${email}. Add it with npm run users -- add ${email}`)
+  if (!user)
+    throw new UsageError(
+      `There is no user ${email}. Add it with npm run users -- add ${email}`,
+    )
   return user
 }
 
 async function existingConnection(slug: string): Promise<ListedConnection> {
   const [connection] = await listConnections(slug)
-  if (!connection) throw new UsageError(`There is no connection ${slug}. List them with npm run connections -- list`)
+  if (!connection)
+    throw new UsageError(
+      `There is no connection ${slug}. List them with npm run connections -- list`,
+    )
   return connection
 }
 
-async function link(user: User, connection: ListedConnection, subject: string, flags: Flags): Promise<void> {
+async function link(
+  user: User,
+  connection: ListedConnection,
+  subject: string,
+  flags: Flags,
+): Promise<void> {
   const [known, ...others] = await issuersOf(connection.id, subject)
-  const issuer = flags.issuer ?? (known && others.length === 0 ? known : await issuerOf(connection))
+  const issuer =
+    flags.issuer ?? (known && others.length === 0 ? known : await issuerOf(connection))
   await linkUser(user.id, connection, { issuer, subject })
   console.log(`Linked ${user.email} to the subject ${subject} at ${connection.slug}.`)
 }
@@ -126,10 +169,15 @@ async function issuerOf(connection: ListedConnection): Promise<string> {
   const { discover } = await import('../lib/sso/oidc/sign-in')
   const { slug } = connection
   const { metadata } = await discover(connection as OidcConnection).catch((cause) => {
-    throw new Error(`The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`, { cause })
+    throw new Error(
+      `The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`,
+      { cause },
+    )
   })
   if (metadata.issuer.includes('{tenantid}'))
-    throw new UsageError(`${slug} has several tenants: pass the --issuer of the subject, ${metadata.issuer}`)
+    throw new UsageError(
+      `${slug} has several tenants: pass the --issuer of the subject, ${metadata.issuer}`,
+    )
   return metadata.issuer
 }
 
@@ -137,7 +185,9 @@ async function unlink(user: User, { id, slug }: ListedConnection): Promise<void>
   const unlinked = await unlinkUser(user.id, id)
   if (!unlinked) return console.log(`${user.email} was not linked to ${slug}.`)
   console.log(`Unlinked ${user.email} from ${slug}. Sessions ended: ${unlinked.ended}.`)
-  console.log(`Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`)
+  console.log(
+    `Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`,
+  )
 }
 
 async function invite(email: string, flags: Flags): Promise<void> {
@@ -146,11 +196,20 @@ async function invite(email: string, flags: Flags): Promise<void> {
   const language = languageOf(flags)
   const added = await createUser(email)
   const user = (await findUserByEmail(email))!
-  if (user.disabledAt) throw new UsageError(`${user.email} is disabled: npm run users -- enable ${user.email}`)
-  if (user.ssoOnly) throw new UsageError(`${user.email} can only sign in through SSO, and needs no password.`)
+  if (user.disabledAt)
+    throw new UsageError(
+      `${user.email} is disabled: npm run users -- enable ${user.email}`,
+    )
+  if (user.ssoOnly)
+    throw new UsageError(
+      `${user.email} can only sign in through SSO, and needs no password.`,
+    )
   const queued = await queueResetMail([user.email], { language, device: null })
-  if (!queued) throw new UsageError(`${user.email} got too many emails recently. Try again later.`)
-  console.log(`${added ? 'Added' : 'Invited'} ${user.email}. An email with a link follows.`)
+  if (!queued)
+    throw new UsageError(`${user.email} got too many emails recently. Try again later.`)
+  console.log(
+    `${added ? 'Added' : 'Invited'} ${user.email}. An email with a link follows.`,
+  )
   await sendDueMails(30_000)
 }
 
@@ -159,7 +218,8 @@ async function list({ json }: Flags): Promise<void> {
   let after = ''
   do {
     page = await users.listUsers(after, pageSize)
-    for (const user of page) console.log(json ? JSON.stringify(user) : [user.email, ...stateOf(user)].join('  '))
+    for (const user of page)
+      console.log(json ? JSON.stringify(user) : [user.email, ...stateOf(user)].join('  '))
     after = page.at(-1)?.email ?? after
   } while (page.length === pageSize && process.stdout.writable)
 }
@@ -168,31 +228,54 @@ async function show(user: User, { json }: Flags): Promise<void> {
   const { sessions, ...details } = await users.detailsOfUser(user.id)
   const [last] = sessions
   const live = sessions.filter(({ isLive }) => isLive)
-  if (json) return console.log(JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }))
+  if (json)
+    return console.log(
+      JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }),
+    )
   console.log([user.email, user.id, ...stateOf(user)].join('  '))
-  console.log(`Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`)
+  console.log(
+    `Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`,
+  )
   if (details.secondFactor) {
     const { enabledAt, recoveryCodesLeft: left, failures } = details.secondFactor
     const since = enabledAt.toISOString()
-    console.log(`Second factor since ${since}, recovery codes left: ${left}, wrong codes: ${failures}`)
+    console.log(
+      `Second factor since ${since}, recovery codes left: ${left}, wrong codes: ${failures}`,
+    )
   }
-  for (const { connection, subject } of details.identities) console.log(`Linked to ${connection} as ${subject}`)
-  const when = last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'
+  for (const { connection, subject } of details.identities)
+    console.log(`Linked to ${connection} as ${subject}`)
+  const when = last
+    ? `${last.createdAt.toISOString()}, ${wayOf(last)}`
+    : 'none in the past two weeks'
   console.log(`Last sign-in: ${when}`)
   console.log(`Live sessions: ${live.length}`)
   for (const { id, createdAt, rotatedAt, expiresAt, ...way } of live) {
     const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
-    console.log(`  ${id}  began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}, ${wayOf(way)}`)
+    console.log(
+      `  ${id}  began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}, ${wayOf(way)}`,
+    )
   }
 }
 
-function wayOf({ method, connection, device }: Pick<UserSession, 'method' | 'connection' | 'device'>): string {
-  const ways = { password: 'password', sso: connection ?? 'a removed connection', code: 'a callback of another app' }
+function wayOf({
+  method,
+  connection,
+  device,
+}: Pick<UserSession, 'method' | 'connection' | 'device'>): string {
+  const ways = {
+    password: 'password',
+    sso: connection ?? 'a removed connection',
+    code: 'a callback of another app',
+  }
   return device ? `${ways[method]}, ${device}` : ways[method]
 }
 
 function stateOf({ disabledAt, ssoOnly }: User): string[] {
-  return [...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []), ...(ssoOnly ? ['SSO only'] : [])]
+  return [
+    ...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []),
+    ...(ssoOnly ? ['SSO only'] : []),
+  ]
 }
 
 runCommand({
@@ -203,7 +286,8 @@ runCommand({
     'add EMAIL --sso-only': add,
     'allow-password [EMAIL] --domain=DOMAIN --undo': allowPassword,
     'delete USER': remove,
-    'disable USER': async ({ id, email }: User) => reportEnded(`Disabled ${email}.`, await users.disableUser(id)),
+    'disable USER': async ({ id, email }: User) =>
+      reportEnded(`Disabled ${email}.`, await users.disableUser(id)),
     'enable USER': enable,
     'import FILE': importFile,
     'invite EMAIL --language=TAG': invite,
@@ -212,7 +296,8 @@ runCommand({
     'remove-second-factor USER --language=TAG': removeSecondFactor,
     'rename USER NEW --language=TAG': rename,
     'show USER --json': show,
-    'sign-out USER': async ({ id, email }: User) => reportEnded(`Signed out ${email}.`, await users.signOutUser(id)),
+    'sign-out USER': async ({ id, email }: User) =>
+      reportEnded(`Signed out ${email}.`, await users.signOutUser(id)),
     'unlink USER CONNECTION': unlink,
   },
 })

@@ -13,10 +13,13 @@ import { rateLimitHeaders } from '../lib/http/rate-limit/limit'
 const read = (path: string) => readFileSync(project + path, 'utf8')
 const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 const environment = read('.env.example')
-const settings = [...read('lib/settings/env.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name!)
+const settings = [...read('lib/settings/env.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
+  ([, name]) => name!,
+)
 
 /** The inline code of a document. */
-const inlineCode = (content: string) => [...prose(content).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
+const inlineCode = (content: string) =>
+  [...prose(content).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
 
 /**
  * Top-level files and folders. Inline code that starts with one of them is a path of this
@@ -26,13 +29,20 @@ const roots = [...new Set(files.map((file) => file.split('/')[0]!))]
 
 test('every command in a document exists', () => {
   const found = new Set<string>()
-  for (const [document, content] of Object.entries({ ...documents, '.env.example': environment })) {
-    for (const [, script] of content.matchAll(/\bnpm run (?:--silent )?([a-z][a-z:-]*)/g)) {
+  for (const [document, content] of Object.entries({
+    ...documents,
+    '.env.example': environment,
+  })) {
+    for (const [, script] of content.matchAll(
+      /\bnpm run (?:--silent )?([a-z][a-z:-]*)/g,
+    )) {
       found.add(script!)
       expect(manifest.scripts, `${document}: npm run ${script}`).toHaveProperty([script!])
     }
   }
-  expect([...found]).toEqual(expect.arrayContaining(['dev', 'issue', 'test:vercel', 'vercel-build']))
+  expect([...found]).toEqual(
+    expect.arrayContaining(['dev', 'issue', 'test:vercel', 'vercel-build']),
+  )
 })
 
 test('every path in a document exists', () => {
@@ -41,13 +51,18 @@ test('every path in a document exists', () => {
     for (const path of inlineCode(content).filter(isOwnPath)) {
       found.add(path)
       expect(
-        files.includes(path) || files.some((file) => file.startsWith(`${path.replace(/\/$/, '')}/`)),
+        files.includes(path) ||
+          files.some((file) => file.startsWith(`${path.replace(/\/$/, '')}/`)),
         `${document}: ${path}`,
       ).toBe(true)
     }
   }
   expect([...found]).toEqual(
-    expect.arrayContaining(['lib/contract/lifetimes.ts', 'lib/sso/exchange.ts', 'vercel.json']),
+    expect.arrayContaining([
+      'lib/contract/lifetimes.ts',
+      'lib/sso/exchange.ts',
+      'vercel.json',
+    ]),
   )
 
   // Excludes paths that have no file in git: module names without an extension, generated folders,
@@ -62,36 +77,56 @@ test('every path in a document exists', () => {
 
 test('every setting in a document exists', () => {
   const found = new Set<string>()
-  const example = ['login', 'server'].map((name) => read(`examples/dashboard/${name}.js`)).join('')
+  const example = ['login', 'server']
+    .map((name) => read(`examples/dashboard/${name}.js`))
+    .join('')
   const known = new Set((environment + example).match(/\b[A-Z][A-Z_]+\b/g))
   const ofPlatforms =
     /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_ENV|HTTP_PROXY|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
   const codes = new Set(read('lib/contract/errors.ts').match(/\b[A-Z]+_[A-Z_]+\b/g))
   for (const [document, content] of Object.entries(documents)) {
     const code = inlineCode(content).join('\n')
-    const named = [...code.matchAll(/(?<![\w/.-])[A-Z]+(?:_[A-Z]+)+\b/g)].map(([name]) => name)
-    const set = [...content.matchAll(/(?<![\w-])([A-Z]+(?:_[A-Z]+)+)=/g)].map(([, name]) => name!)
-    for (const name of [...named, ...set].filter((name) => !ofPlatforms.test(name) && !codes.has(name))) {
+    const named = [...code.matchAll(/(?<![\w/.-])[A-Z]+(?:_[A-Z]+)+\b/g)].map(
+      ([name]) => name,
+    )
+    const set = [...content.matchAll(/(?<![\w-])([A-Z]+(?:_[A-Z]+)+)=/g)].map(
+      ([, name]) => name!,
+    )
+    for (const name of [...named, ...set].filter(
+      (name) => !ofPlatforms.test(name) && !codes.has(name),
+    )) {
       found.add(name)
       expect([...known], `${document}: ${name}`).toContain(name)
     }
   }
-  expect([...found]).toEqual(expect.arrayContaining(['DATABASE_POOLED', 'SESSION_SIGNING_KEYS', 'CRON_SECRET']))
+  expect([...found]).toEqual(
+    expect.arrayContaining(['DATABASE_POOLED', 'SESSION_SIGNING_KEYS', 'CRON_SECRET']),
+  )
 })
 
 test('.env.example has exactly the settings that the app reads', () => {
   expect(settings).toContain('PUBLIC_URL')
-  const explained = [...environment.matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(([, name]) => name!)
-  expect(explained).toEqual(expect.arrayContaining(settings.filter((name) => name !== 'VERCEL')))
+  const explained = [...environment.matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(
+    ([, name]) => name!,
+  )
+  expect(explained).toEqual(
+    expect.arrayContaining(settings.filter((name) => name !== 'VERCEL')),
+  )
   // Not read by lib/settings/env.ts.
   const others = explained.filter((name) => !settings.includes(name)).sort()
-  expect(others.join(' ')).toBe('DRAIN_MS HOST HTTPS_PROXY NO_PROXY OTEL_EXPORTER_OTLP_ENDPOINT PORT')
+  expect(others.join(' ')).toBe(
+    'DRAIN_MS HOST HTTPS_PROXY NO_PROXY OTEL_EXPORTER_OTLP_ENDPOINT PORT',
+  )
 })
 
 test('.env.example sets none of the settings that `npm run dev` sets', () => {
   const code = read('bin/dev.ts') + read('bin/local-examples.ts')
-  const local = [...code.matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(([, name]) => name!)
-  expect(local).toEqual(expect.arrayContaining(['DASHBOARD_URL', 'DASHBOARD_CALLBACK_URLS']))
+  const local = [...code.matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(
+    ([, name]) => name!,
+  )
+  expect(local).toEqual(
+    expect.arrayContaining(['DASHBOARD_URL', 'DASHBOARD_CALLBACK_URLS']),
+  )
   const active = [...environment.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name!)
   expect(active.filter((name) => local.includes(name))).toEqual([])
 })
@@ -102,7 +137,10 @@ test('the env file loader reads every value of .env.example exactly as written',
     ([, name, value]) => [name!, value!] as const,
   )
   const [example] = environment.match(/NAME=".*"/)!
-  writeFileSync(join(folder, '.env'), [...lines.map((line) => line.join('=')), example].join('\n'))
+  writeFileSync(
+    join(folder, '.env'),
+    [...lines.map((line) => line.join('=')), example].join('\n'),
+  )
   const script = `
     require('@next/env').loadEnvConfig(process.argv[1], false, { info() {}, error: console.error })
     console.log(JSON.stringify(process.env))`
@@ -113,7 +151,8 @@ test('the env file loader reads every value of .env.example exactly as written',
       env: { PATH, HOME: '/home' } as unknown as NodeJS.ProcessEnv,
     })
     const loaded = JSON.parse(printed.toString())
-    for (const [name, value] of lines) expect(loaded[name], name).toBe(value.replace(/^"(.*)"$/, '$1'))
+    for (const [name, value] of lines)
+      expect(loaded[name], name).toBe(value.replace(/^"(.*)"$/, '$1'))
     expect(loaded.NAME).toBe('#1 for 5$HOME')
   } finally {
     rmSync(folder, { recursive: true })
@@ -121,22 +160,42 @@ test('the env file loader reads every value of .env.example exactly as written',
 })
 
 test('git ignores every env file but .env.example', () => {
-  const ignored = ['.env', '.env.local', '.env.development.local', '.env.production.local', '.env.test.local']
-  const printed = execFileSync('git', ['check-ignore', '--no-index', ...ignored, '.env.example'], { cwd: project })
+  const ignored = [
+    '.env',
+    '.env.local',
+    '.env.development.local',
+    '.env.production.local',
+    '.env.test.local',
+  ]
+  const printed = execFileSync(
+    'git',
+    ['check-ignore', '--no-index', ...ignored, '.env.example'],
+    { cwd: project },
+  )
   expect(printed.toString().trim().split('\n')).toEqual(ignored)
 })
 
 test('docs/api.md contains every operation, error and issue of the contract, and the rate limit', () => {
   const document = documents['docs/api.md']!
-  for (const { method, path } of Object.values(operations)) expect(document).toContain(`\`${method} ${path}\``)
-  for (const [code, { status }] of Object.entries(errors)) expect(document).toContain(`| ${status} | \`${code}\` |`)
+  for (const { method, path } of Object.values(operations))
+    expect(document).toContain(`\`${method} ${path}\``)
+  for (const [code, { status }] of Object.entries(errors))
+    expect(document).toContain(`| ${status} | \`${code}\` |`)
   for (const code of issueCodes) expect(inlineCode(document)).toContain(code)
-  expect(document).toContain(rateLimitHeaders({ allowed: true, remaining: 0, resetSeconds: 0 })['RateLimit-Policy'])
+  expect(document).toContain(
+    rateLimitHeaders({ allowed: true, remaining: 0, resetSeconds: 0 })[
+      'RateLimit-Policy'
+    ],
+  )
 })
 
 test('the code logs every warning that docs/operate.md lists', () => {
-  const sources = files.filter((file) => /^(instrumentation|(app|bin|lib)\/.*)\.(ts|tsx|mjs)$/.test(file)).map(read)
-  const warnings = [...documents['docs/operate.md']!.matchAll(/\| `([^`]+)` \(`warn`\)/g)].map(([, text]) => text!)
+  const sources = files
+    .filter((file) => /^(instrumentation|(app|bin|lib)\/.*)\.(ts|tsx|mjs)$/.test(file))
+    .map(read)
+  const warnings = [
+    ...documents['docs/operate.md']!.matchAll(/\| `([^`]+)` \(`warn`\)/g),
+  ].map(([, text]) => text!)
   expect(warnings.length).toBeGreaterThan(3)
   for (const warning of warnings)
     expect(
@@ -147,9 +206,15 @@ test('the code logs every warning that docs/operate.md lists', () => {
 
 test('docs/sso.md lists exactly the sign-in checks in the code', () => {
   const [, troubleshooting] = documents['docs/sso.md']!.split('## Troubleshooting')
-  const cells = [...troubleshooting!.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell]) => cell!)
-  const documented = cells.flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1))).slice(1) // without the heading
-  const sources = files.filter((file) => /^(lib\/sso|app\/api\/auth\/sso)\/(?!.*\.spec).*\.ts$/.test(file))
+  const cells = [...troubleshooting!.matchAll(/^\| (`[^|]+`) \|/gm)].map(
+    ([, cell]) => cell!,
+  )
+  const documented = cells
+    .flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1)))
+    .slice(1) // without the heading
+  const sources = files.filter((file) =>
+    /^(lib\/sso|app\/api\/auth\/sso)\/(?!.*\.spec).*\.ts$/.test(file),
+  )
   const words = new Set(
     sources.flatMap((file) => {
       const withoutTypes = read(file).replace(/^ *\| '.*$/gm, '')
@@ -157,22 +222,28 @@ test('docs/sso.md lists exactly the sign-in checks in the code', () => {
     }),
   )
   expect(documented.filter((code) => !words.has(code))).toEqual([])
-  const prefix = /^(state|provider|discovery|token|response|id_token|user_info|saml|email|identity|subject)_/
+  const prefix =
+    /^(state|provider|discovery|token|response|id_token|user_info|saml|email|identity|subject)_/
   const attribute = 'email_address' // a SAML attribute, not a check
-  expect([...words].filter((word) => prefix.test(word) && ![...documented, attribute].includes(word))).toEqual([])
+  expect(
+    [...words].filter(
+      (word) => prefix.test(word) && ![...documented, attribute].includes(word),
+    ),
+  ).toEqual([])
 })
 
 test('every relative link points to a file, and its anchor to a heading', () => {
   let found = 0
   for (const [document, content] of Object.entries(documents)) {
-    const links = [...prose(content).matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map(
-      ([, link, source]) => link ?? source!,
-    )
+    const links = [
+      ...prose(content).matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g),
+    ].map(([, link, source]) => link ?? source!)
     for (const link of links.filter((link) => !/^[a-z]+:/.test(link))) {
       const [path, anchor] = link.split('#') as [string, string?]
       const target = path ? posix.join(posix.dirname(document), path) : document
       expect(files, `${document}: ${link}`).toContain(target)
-      if (anchor !== undefined) expect(anchors(documents[target]!), `${document}: ${link}`).toContain(anchor)
+      if (anchor !== undefined)
+        expect(anchors(documents[target]!), `${document}: ${link}`).toContain(anchor)
       found++
     }
   }

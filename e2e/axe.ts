@@ -4,13 +4,15 @@ import setUp from './support/global-setup'
 import { problemsOf } from './support/page-checks'
 import { show, stateNames } from './support/page-states'
 
-// `npm run test:axe` checks every page state in every language (and so in both text directions), in
-// both color schemes, and in the widths and text sizes below. This takes half an hour.
+// `npm run test:axe` checks every page state in every language (and so in both text
+// directions), in both color schemes, and in the widths and text sizes below. This takes
+// half an hour.
 
 const viewports = [
   { width: 1280, height: 800 },
   { width: 320, height: 640 },
-  { width: 320, height: 256, deviceScaleFactor: 4 }, // a window of 1280 by 1024 pixels at a zoom of 400 %
+  // a window of 1280 by 1024 pixels at a zoom of 400 %
+  { width: 320, height: 256, deviceScaleFactor: 4 },
   { width: 320, height: 640, textSize: '200%' },
 ]
 const schemes = ['light', 'dark'] as const
@@ -22,12 +24,17 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PAT
 let checked = 0
 let problems = 0
 try {
-  const left = languages().flatMap(([language]) => stateNames.map((name) => [language, name] as const))
+  const left = languages().flatMap(([language]) =>
+    stateNames.map((name) => [language, name] as const),
+  )
   const total = left.length
   const check = async () => {
     for (let next = left.shift(); next; next = left.shift()) {
-      await checkState(...next).catch((error: Error) => report(`${next}: ${error.message}`))
-      if (left.length % 20 === 0) console.log(`${total - left.length} of ${total} states in a language …`)
+      await checkState(...next).catch((error: Error) =>
+        report(`${next}: ${error.message}`),
+      )
+      if (left.length % 20 === 0)
+        console.log(`${total - left.length} of ${total} states in a language …`)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, check))
@@ -36,7 +43,8 @@ try {
   await tearDown()
 }
 console.log(`${checked} variants of ${stateNames.length} states, ${problems} problems`)
-process.exit(problems > 0 ? 1 : 0) // because the preview servers do not stop by themselves
+// because the preview servers do not stop by themselves
+process.exit(problems > 0 ? 1 : 0)
 
 function report(problem: string): void {
   problems++
@@ -52,7 +60,10 @@ async function checkState(language: string, name: string): Promise<void> {
     })
     const page = await context.newPage()
     await show(page, name, language)
-    await page.evaluate((size) => document.documentElement.style.setProperty('font-size', size), textSize)
+    await page.evaluate(
+      (size) => document.documentElement.style.setProperty('font-size', size),
+      textSize,
+    )
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme })
       const variant = `${name}, ${language}, ${colorScheme}, ${width} × ${height}, text of ${textSize}`
@@ -64,16 +75,25 @@ async function checkState(language: string, name: string): Promise<void> {
   }
 }
 
-/** Checks that the buttons of a page have the same width and that their texts fit on one line. */
+/**
+ * Checks that the buttons of a page have the same width and that their texts fit on one
+ * line.
+ */
 async function checkButtons(page: Page, language: string): Promise<void> {
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 800 })
     const buttons = await page
       .locator('.actions .button')
       .filter({ visible: true })
-      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect()))
+      .evaluateAll((elements) =>
+        elements.map((element) => element.getBoundingClientRect()),
+      )
     const columns = new Set(buttons.map((box) => `${box.x} ${box.width}`))
-    const isEven = buttons.length === 2 && columns.size === 1 && buttons.every((box) => box.height < 60)
-    if (!isEven) report(`buttons, ${language}, ${width} pixels: ${JSON.stringify(buttons)}`)
+    const isEven =
+      buttons.length === 2 &&
+      columns.size === 1 &&
+      buttons.every((box) => box.height < 60)
+    if (!isEven)
+      report(`buttons, ${language}, ${width} pixels: ${JSON.stringify(buttons)}`)
   }
 }

@@ -3,7 +3,8 @@ import { chromium } from 'playwright'
 import setUp from './support/global-setup'
 import { show, stateNames } from './support/page-states'
 
-// `npm run screenshots` makes screenshots of every page state in both color schemes and three widths.
+// `npm run screenshots` makes screenshots of every page state in both color schemes and
+// three widths.
 
 const folder = new URL('results/screenshots/', import.meta.url).pathname
 const widths = [320, 390, 1280]
@@ -20,7 +21,10 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PAT
 mkdirSync(folder, { recursive: true })
 try {
   for (const name of stateNames) {
-    const context = await browser.newContext({ baseURL: process.env.PUBLIC_URL, reducedMotion: 'reduce' })
+    const context = await browser.newContext({
+      baseURL: process.env.PUBLIC_URL,
+      reducedMotion: 'reduce',
+    })
     const page = await context.newPage()
     await show(page, name)
     for (const colorScheme of schemes) {
@@ -35,7 +39,9 @@ try {
     }
     await context.close()
   }
-  console.log(`${stateNames.length * widths.length * schemes.length} screenshots in ${folder}`)
+  console.log(
+    `${stateNames.length * widths.length * schemes.length} screenshots in ${folder}`,
+  )
 } finally {
   await browser.close()
   await tearDown()

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { deviceOf } from './device'
 
 const userAgents: Record<string, string | null> = {
-  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0': 'Firefox on Windows',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0':
+    'Firefox on Windows',
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36':
     'Chrome on Linux',
   'Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36 Edg/150.0.0.0':
@@ -18,7 +19,8 @@ const userAgents: Record<string, string | null> = {
   '': null,
 }
 for (const [userAgent, device] of Object.entries(userAgents)) {
-  test(`${device} is the device name for “${userAgent}”`, () => expect(deviceOf(userAgent)).toBe(device))
+  test(`${device} is the device name for “${userAgent}”`, () =>
+    expect(deviceOf(userAgent)).toBe(device))
 }
 
 test('only the first 512 characters of a User-Agent header are read', () => {
@@ -27,6 +29,7 @@ test('only the first 512 characters of a User-Agent header are read', () => {
 })
 
 test('every possible device name fits in the database column', () => {
-  for (const device of Object.values(userAgents)) if (device) expect(device).toMatch(/^[A-Za-z ]{1,40}$/)
+  for (const device of Object.values(userAgents))
+    if (device) expect(device).toMatch(/^[A-Za-z ]{1,40}$/)
   expect(deviceOf(null)).toBeNull()
 })

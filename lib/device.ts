@@ -1,4 +1,5 @@
-const maxHeaderLength = 512 // more than browsers send; the matching time grows with the square of the length
+// more than browsers send; the matching time grows with the square of the length
+const maxHeaderLength = 512
 const browsers = {
   'Edg(e|A|iOS)?/': 'Edge',
   'OPR/|Opera': 'Opera',
@@ -17,13 +18,19 @@ const systems = {
   Linux: 'Linux',
 }
 
-/** Returns the name of a device in a language. `text` is the “{browser} on {system}” of that language. */
+/**
+ * Returns the name of a device in a language. `text` is the “{browser} on {system}” of
+ * that language.
+ */
 export function deviceIn(text: string, device: string): string {
   const [browser = '', system] = device.split(' on ')
   return system ? text.replace('{browser}', browser).replace('{system}', system) : browser
 }
 
-/** Returns the device of a `User-Agent` header, such as “Firefox on Windows”, or null. Copies no text of the header. */
+/**
+ * Returns the device of a `User-Agent` header, such as “Firefox on Windows”, or null.
+ * Copies no text of the header.
+ */
 export function deviceOf(userAgent: string | null): string | null {
   const text = userAgent?.slice(0, maxHeaderLength) ?? ''
   const find = (names: Record<string, string>) =>

@@ -1,7 +1,10 @@
 import pino from 'pino'
 import { errorCode, loggableMessages } from './database/errors'
 
-/** Writes JSON lines. Never log a client's input, except fields that lib/http/route.ts validates. */
+/**
+ * Writes JSON lines. Never log a client's input, except fields that lib/http/route.ts
+ * validates.
+ */
 export const log = pino({
   level: process.env.LOG_LEVEL || 'info',
   base: null,
@@ -9,15 +12,33 @@ export const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 
-/** Returns the loggable parts of an error. Messages may quote values, so only some messages of `pg` are included. */
-export function describeCause(cause: unknown): { name: string; code?: string; reason?: string; at?: string } {
+/**
+ * Returns the loggable parts of an error. Messages may quote values, so only some
+ * messages of `pg` are included.
+ */
+export function describeCause(cause: unknown): {
+  name: string
+  code?: string
+  reason?: string
+  at?: string
+} {
   if (!(cause instanceof Error)) return { name: typeof cause }
-  const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
+  const code =
+    errorCode(cause) ??
+    (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
   const reason = !code && loggableMessages.test(cause.message) && cause.message
-  return { name: cause.name, ...(code && { code }), ...(reason && { reason }), at: framesOf(cause) }
+  return {
+    name: cause.name,
+    ...(code && { code }),
+    ...(reason && { reason }),
+    at: framesOf(cause),
+  }
 }
 
-/** Returns the stack frames of an error, without its message, which may contain lines that look like frames. */
+/**
+ * Returns the stack frames of an error, without its message, which may contain lines that
+ * look like frames.
+ */
 function framesOf({ stack = '', message }: Error): string {
   const frames = stack.replace(message, '').match(/(?<=^\s+)at .+/gm) ?? []
   return frames.slice(0, 5).join(' < ')

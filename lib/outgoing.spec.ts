@@ -17,8 +17,14 @@ afterEach(() => {
   server?.close()
 })
 
-/** Starts a service that responds to each request with the same text. Returns its port. */
-async function startService(written: string, isEnd = false, requests: string[] = []): Promise<number> {
+/**
+ * Starts a service that responds to each request with the same text. Returns its port.
+ */
+async function startService(
+  written: string,
+  isEnd = false,
+  requests: string[] = [],
+): Promise<number> {
   server = createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', (request) => {
@@ -37,23 +43,50 @@ const read = async (response: Promise<Response>) =>
     (error) => `${error.name}: ${error.message}`,
   )
 
-/** What a service writes, whether it then ends the connection, and the outcome of the request. */
+/**
+ * What a service writes, whether it then ends the connection, and the outcome of the
+ * request.
+ */
 const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp]> = {
   'a response': [hi, false, /^200 hi$/],
   'a response until the end of the connection': [`${ok}\r\nhi`, true, /^200 hi$/],
   'a response without a body': ['HTTP/1.1 204 No Content\r\n\r\n', true, /^204 $/],
-  'a response of the largest size': [`${ok}\r\n${'x'.repeat(maxBytes)}`, true, /^200 x+$/],
-  'a redirect': ['HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n', false, /^302 $/],
-  'one byte too many': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, true, /^ResponseRejected: .* too large/],
-  'bytes without end': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, false, /^ResponseRejected: .* too large/],
-  'a compressed response': [`${ok}Content-Encoding: gzip\r\n\r\nhi`, true, /^ResponseRejected: .* compressed/],
+  'a response of the largest size': [
+    `${ok}\r\n${'x'.repeat(maxBytes)}`,
+    true,
+    /^200 x+$/,
+  ],
+  'a redirect': [
+    'HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n',
+    false,
+    /^302 $/,
+  ],
+  'one byte too many': [
+    `${ok}\r\n${'x'.repeat(maxBytes + 1)}`,
+    true,
+    /^ResponseRejected: .* too large/,
+  ],
+  'bytes without end': [
+    `${ok}\r\n${'x'.repeat(maxBytes + 1)}`,
+    false,
+    /^ResponseRejected: .* too large/,
+  ],
+  'a compressed response': [
+    `${ok}Content-Encoding: gzip\r\n\r\nhi`,
+    true,
+    /^ResponseRejected: .* compressed/,
+  ],
   'part of a response without a length': [`${ok}\r\nhi`, false, /^TimeoutError/],
   'the first of several chunks, then disconnects': [
     `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n`,
     true,
     /other side closed$/,
   ],
-  'part of a response, then disconnects': [`${ok}Content-Length: 3\r\n\r\nhi`, true, /other side closed$/],
+  'part of a response, then disconnects': [
+    `${ok}Content-Length: 3\r\n\r\nhi`,
+    true,
+    /other side closed$/,
+  ],
   'part of a response': [`${ok}Content-Length: 3\r\n\r\nhi`, false, /^TimeoutError/],
   nothing: ['', false, /^TimeoutError/],
   'another protocol': [
@@ -61,8 +94,16 @@ const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp
     false,
     /bad upgrade$/,
   ],
-  'early hints before a response': [`HTTP/1.1 103 Early Hints\r\n\r\n${hi}`, false, /^200 hi$/],
-  'an unknown status': ['HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n', false, /^RangeError/],
+  'early hints before a response': [
+    `HTTP/1.1 103 Early Hints\r\n\r\n${hi}`,
+    false,
+    /^200 hi$/,
+  ],
+  'an unknown status': [
+    'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n',
+    false,
+    /^RangeError/,
+  ],
   'what is not HTTP': ['hello\r\n', true, /^HTTPParserError/],
 }
 
@@ -72,8 +113,12 @@ for (const [what, [written, isEnd, outcome]] of Object.entries(services)) {
     const requests: string[] = []
     const port = await startService(written, isEnd, requests)
     const signal = AbortSignal.timeout(isTimeout ? 500 : 20_000)
-    expect(await read(fetchBounded(`http://127.0.0.1:${port}/path`, { signal }, maxBytes))).toMatch(outcome)
-    expect(requests).toEqual([expect.stringMatching(/^GET \/path HTTP\/1.1\r\n.*accept-encoding: identity\r\n/s)])
+    expect(
+      await read(fetchBounded(`http://127.0.0.1:${port}/path`, { signal }, maxBytes)),
+    ).toMatch(outcome)
+    expect(requests).toEqual([
+      expect.stringMatching(/^GET \/path HTTP\/1.1\r\n.*accept-encoding: identity\r\n/s),
+    ])
   })
 }
 
@@ -87,17 +132,27 @@ test('concurrent requests share one lookup of a host name, and connecting to an 
   const lookUp = vi.spyOn(dns.promises, 'lookup').mockReturnValue(answered as never)
   const connect = vi.spyOn(net, 'connect')
   const signal = AbortSignal.timeout(20_000)
-  const send = (name: string) => read(fetchBounded(`http://${name}.example:${port}/`, { signal }, maxBytes))
+  const send = (name: string) =>
+    read(fetchBounded(`http://${name}.example:${port}/`, { signal }, maxBytes))
   const responses = ['slow', 'slow', 'slow', 'other'].map(send)
   await expect.poll(() => connect.mock.calls.length).toBe(4)
-  expect(lookUp.mock.calls.map(([name]) => name)).toEqual(['slow.example', 'other.example'])
+  expect(lookUp.mock.calls.map(([name]) => name)).toEqual([
+    'slow.example',
+    'other.example',
+  ])
   answer()
   expect(await Promise.all(responses)).toEqual(Array(4).fill('200 hi'))
   expect(connect.mock.lastCall).toEqual([
-    expect.objectContaining({ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2_000 }),
+    expect.objectContaining({
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: 2_000,
+    }),
   ])
   lookUp.mockRejectedValueOnce(new Error('no such host'))
-  expect([await send('new'), await send('new')]).toEqual(['Error: no such host', '200 hi'])
+  expect([await send('new'), await send('new')]).toEqual([
+    'Error: no such host',
+    '200 hi',
+  ])
 })
 
 test('sends its own requests and those of `fetch` through HTTP_PROXY, except to hosts in NO_PROXY', async () => {
@@ -107,7 +162,9 @@ test('sends its own requests and those of `fetch` through HTTP_PROXY, except to 
   vi.stubEnv('NO_PROXY', '127.0.0.1')
   const direct = getGlobalDispatcher()
   const another = './outgoing?another' // another instance of the module, which has sent no request yet
-  const { fetchBounded, useProxyForFetch } = (await import(another)) as typeof import('./outgoing')
+  const { fetchBounded, useProxyForFetch } = (await import(
+    another
+  )) as typeof import('./outgoing')
   await useProxyForFetch()
   const signal = AbortSignal.timeout(20_000)
   const send = (url: string) => fetchBounded(url, { signal }, maxBytes)

@@ -2,14 +2,17 @@ import dns, { type LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 
-// Node's default of 250 ms for each address is too short to connect to a server on another continent.
+// Node's default of 250 ms for each address is too short to connect to a server on
+// another continent.
 const connectAttemptMs = 2_000
 
 /** Thrown for a response that is larger than the caller allows, or compressed. */
 export class ResponseRejected extends Error {
   override name = 'ResponseRejected'
   constructor(readonly reason: 'size' | 'encoding') {
-    super(reason === 'size' ? 'The response is too large.' : 'The response is compressed.')
+    super(
+      reason === 'size' ? 'The response is too large.' : 'The response is compressed.',
+    )
   }
 }
 
@@ -18,24 +21,44 @@ export type RequestOptions = Pick<RequestInit, 'method' | 'headers'> & {
   signal: AbortSignal
 }
 
-/** Sends a request, through HTTPS_PROXY if that is set. Does not follow redirects. Throws errors of undici. */
-export async function sendRequest(url: string, options: RequestOptions): Promise<Dispatcher.ResponseData> {
+/**
+ * Sends a request, through HTTPS_PROXY if that is set. Does not follow redirects. Throws
+ * errors of undici.
+ */
+export async function sendRequest(
+  url: string,
+  options: RequestOptions,
+): Promise<Dispatcher.ResponseData> {
   const { method = 'GET', body, signal } = options
   const given = Object.fromEntries(new Headers(options.headers))
   const headers = { 'accept-encoding': 'identity', 'user-agent': 'node', ...given }
   const { request } = await import('undici')
-  const sent = { method: method as Dispatcher.HttpMethod, headers, body: body?.toString() ?? null, signal }
+  const sent = {
+    method: method as Dispatcher.HttpMethod,
+    headers,
+    body: body?.toString() ?? null,
+    signal,
+  }
   return request(url, { ...sent, dispatcher: await dispatcher() })
 }
 
-/** Sends a request, and reads an uncompressed response of at most `maxBytes`. Throws ResponseRejected. */
-export async function fetchBounded(url: string, options: RequestOptions, maxBytes: number): Promise<Response> {
-  // Not `fetch`, which decompresses every response. 5 KB can take seconds to decompress, and `signal` does not stop it.
+/**
+ * Sends a request, and reads an uncompressed response of at most `maxBytes`. Throws
+ * ResponseRejected.
+ */
+export async function fetchBounded(
+  url: string,
+  options: RequestOptions,
+  maxBytes: number,
+): Promise<Response> {
+  // Not `fetch`, which decompresses every response. 5 KB can take seconds to decompress,
+  // and `signal` does not stop it.
   const { statusCode, headers, body } = await sendRequest(url, options)
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new ResponseRejected('encoding')
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+      throw new ResponseRejected('encoding')
     bytes += chunk.length
     if (bytes > maxBytes) throw new ResponseRejected('size')
     chunks.push(chunk)
@@ -43,7 +66,10 @@ export async function fetchBounded(url: string, options: RequestOptions, maxByte
   const pairs = Object.entries(headers).flatMap(([name, values = []]) =>
     [values].flat().map((value): [string, string] => [name, value]),
   )
-  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status: statusCode, headers: pairs })
+  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, {
+    status: statusCode,
+    headers: pairs,
+  })
 }
 
 /** Makes `fetch` of this process use the proxy of HTTPS_PROXY too. Call it at start. */
@@ -57,16 +83,24 @@ let shared: Dispatcher | undefined
 /** Loads undici on the first request, because most processes send no requests. */
 async function dispatcher(): Promise<Dispatcher> {
   const { EnvHttpProxyAgent } = await import('undici')
-  const connect = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: connectAttemptMs, lookup: lookUpOnce }
+  const connect = {
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: connectAttemptMs,
+    lookup: lookUpOnce,
+  }
   shared ??= new EnvHttpProxyAgent({ connect, proxyTls: connect })
   return shared
 }
 
 const lookUps = new Map<string, Promise<LookupAddress[]>>()
 
-/** Concurrent requests share the lookup of a name. Node.js runs only two lookups at a time. Failing ones take 10 s. */
+/**
+ * Concurrent requests share the lookup of a name. Node.js runs only two lookups at a
+ * time. Failing ones take 10 s.
+ */
 const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
-  const lookUp = () => dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
+  const lookUp = () =>
+    dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
   const found = lookUps.get(hostname) ?? lookUp()
   lookUps.set(hostname, found)
   found.then(

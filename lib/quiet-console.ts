@@ -1,9 +1,15 @@
-/** Removes the query of each URL from later output, including that of Next.js. A query may contain a code or token. */
+/**
+ * Removes the query of each URL from later output, including that of Next.js. A query may
+ * contain a code or token.
+ */
 export function printNoQueries(): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as (...parameters: unknown[]) => boolean
     stream.write = ((chunk: unknown, ...rest: unknown[]) =>
-      write(typeof chunk === 'string' ? withoutQueries(chunk) : chunk, ...rest)) as typeof stream.write
+      write(
+        typeof chunk === 'string' ? withoutQueries(chunk) : chunk,
+        ...rest,
+      )) as typeof stream.write
   }
 }
 

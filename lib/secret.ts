@@ -1,11 +1,17 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Returns a new secret: 32 bytes from the CSPRNG as base64url (43 characters). Store only its `hashSecret`. */
+/**
+ * Returns a new secret: 32 bytes from the CSPRNG as base64url (43 characters). Store only
+ * its `hashSecret`.
+ */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Returns the SHA-256 of a secret, for storing. A secret with 256 bits of entropy needs no slow hash. */
+/**
+ * Returns the SHA-256 of a secret, for storing. A secret with 256 bits of entropy needs
+ * no slow hash.
+ */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret, 'utf8').digest())
 }
@@ -15,16 +21,31 @@ const idBytes = 16
 const signedBytes = idBytes + 4
 const macBytes = 16
 
-/** Signs an ID (32 hex digits) and a 32-bit number for `context` with the first key: 48 characters of base64url. */
-export function signId([key]: Uint8Array[], id: string, number: number, context = ''): string {
+/**
+ * Signs an ID (32 hex digits) and a 32-bit number for `context` with the first key: 48
+ * characters of base64url.
+ */
+export function signId(
+  [key]: Uint8Array[],
+  id: string,
+  number: number,
+  context = '',
+): string {
   const signed = Buffer.alloc(signedBytes)
   signed.write(id, 'hex')
   signed.writeUInt32BE(number, idBytes)
   return Buffer.concat([signed, mac(key!, signed, context)]).toString('base64url')
 }
 
-/** Returns the signed ID and number, or null if none of the keys has signed the text for this context. */
-export function readSignedId(keys: Uint8Array[], text: string, context = ''): { id: string; number: number } | null {
+/**
+ * Returns the signed ID and number, or null if none of the keys has signed the text for
+ * this context.
+ */
+export function readSignedId(
+  keys: Uint8Array[],
+  text: string,
+  context = '',
+): { id: string; number: number } | null {
   if (!/^[\w-]{48}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')
   const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
@@ -38,5 +59,9 @@ export function uuidOf(hex: string): string {
 }
 
 function mac(key: Uint8Array, signed: Uint8Array, context: string): Buffer {
-  return createHmac('sha256', key).update(signed).update(context).digest().subarray(0, macBytes)
+  return createHmac('sha256', key)
+    .update(signed)
+    .update(context)
+    .digest()
+    .subarray(0, macBytes)
 }

@@ -1,10 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attributes } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources'
+import {
+  BatchSpanProcessor,
+  NodeTracerProvider,
+  type ReadableSpan,
+} from '@opentelemetry/sdk-trace-node'
 
-// The only attributes that are exported. Others can contain full URLs with a code or a token.
+// The only attributes that are exported. Others can contain full URLs with a code or a
+// token.
 const exportedAttributes =
   /^(http\.(method|route|status_code)|net\.peer\.(name|port)|next\.(route|rsc|segment|span_type)|operation\.name)$/
 
@@ -14,25 +24,37 @@ declare global {
   var flushSpans: (() => Promise<void>) | undefined
 }
 
-/** Exports spans with the settings OTEL_EXPORTER_OTLP_…. Defines `flushSpans`, which exports queued spans at once. */
+/**
+ * Exports spans with the settings OTEL_EXPORTER_OTLP_…. Defines `flushSpans`, which
+ * exports queued spans at once.
+ */
 export function startTracing(): void {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
-    .merge(detectResources({ detectors: [envDetector] })) // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+    // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+    .merge(detectResources({ detectors: [envDetector] }))
   const spanProcessors = [new BatchSpanProcessor(new FilteringExporter())]
   const provider = new NodeTracerProvider({ resource, spanProcessors })
-  // Every trace starts in this service. A `traceparent` is ignored, because any client could send one.
+  // Every trace starts in this service. A `traceparent` is ignored, because any client
+  // could send one.
   provider.register({ propagator: null })
-  globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
+  globalThis.flushSpans = () =>
+    Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
 }
 
 class FilteringExporter extends OTLPTraceExporter {
-  override export(spans: ReadableSpan[], done: Parameters<OTLPTraceExporter['export']>[1]): void {
+  override export(
+    spans: ReadableSpan[],
+    done: Parameters<OTLPTraceExporter['export']>[1],
+  ): void {
     super.export(spans.map(withoutSecrets), done)
   }
 }
 
-/** Returns a span without possibly secret parts: its original name (possibly a URL), most attributes, and messages. */
+/**
+ * Returns a span without possibly secret parts: its original name (possibly a URL), most
+ * attributes, and messages.
+ */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
   const events = span.events.map((event) => ({
@@ -49,11 +71,22 @@ function withoutSecrets(span: ReadableSpan): ReadableSpan {
 }
 
 function nameOf({ attributes, name }: ReadableSpan): string {
-  const { 'next.span_type': type, 'http.method': method, 'http.route': httpRoute, 'next.route': nextRoute } = attributes
-  const parts = [type === 'BaseServer.handleRequest' ? undefined : type, method, httpRoute ?? nextRoute].filter(Boolean)
+  const {
+    'next.span_type': type,
+    'http.method': method,
+    'http.route': httpRoute,
+    'next.route': nextRoute,
+  } = attributes
+  const parts = [
+    type === 'BaseServer.handleRequest' ? undefined : type,
+    method,
+    httpRoute ?? nextRoute,
+  ].filter(Boolean)
   return parts.length > 0 ? parts.join(' ') : name.split(/[?#\s]/)[0]!
 }
 
 function pick(attributes: Attributes, names: RegExp): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.test(name)))
+  return Object.fromEntries(
+    Object.entries(attributes).filter(([name]) => names.test(name)),
+  )
 }

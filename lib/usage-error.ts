@@ -1,2 +1,5 @@
-/** Thrown if a command can't be executed with the given input. The message is for the operator. */
+/**
+ * Thrown if a command can't be executed with the given input. The message is for the
+ * operator.
+ */
 export class UsageError extends Error {}

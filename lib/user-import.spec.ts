@@ -8,7 +8,11 @@ test('accepts a header, a byte-order mark, empty lines, and lines with or withou
   const csv = `\uFEFF"Email","password_hash"\r\nAda@Example.com,${hash}\r\n"bob@bücher.example", \n\n eve@example.com ,"${hash}"\n`
   expect(readUsers(csv)).toEqual([
     { email: 'ada@example.com', emailDomain: 'example.com', passwordHash: hash },
-    { email: 'bob@xn--bcher-kva.example', emailDomain: 'xn--bcher-kva.example', passwordHash: null },
+    {
+      email: 'bob@xn--bcher-kva.example',
+      emailDomain: 'xn--bcher-kva.example',
+      passwordHash: null,
+    },
     { email: 'eve@example.com', emailDomain: 'example.com', passwordHash: hash },
   ])
 })
@@ -31,11 +35,14 @@ const wrong: Record<string, string> = {
   ada: 'not an email address',
   'ADA@bücher.example': 'ada@xn--bcher-kva.example appears twice',
 }
-test.each(Object.entries(wrong))('an error reports %s with the line number and without the hash', (line, problem) => {
-  const csv = `email\nada@bücher.example\n${line}`
-  expect(() => readUsers(csv)).toThrow(`Nothing was imported.\nLine 3: ${problem}`)
-  expect(() => readUsers(csv)).not.toThrow(/secret|xxxx/)
-})
+test.each(Object.entries(wrong))(
+  'an error reports %s with the line number and without the hash',
+  (line, problem) => {
+    const csv = `email\nada@bücher.example\n${line}`
+    expect(() => readUsers(csv)).toThrow(`Nothing was imported.\nLine 3: ${problem}`)
+    expect(() => readUsers(csv)).not.toThrow(/secret|xxxx/)
+  },
+)
 
 test('at most 20 problems are listed', () => {
   expect(() => readUsers('x\n'.repeat(30))).toThrow(/Line 20: .*\n… and 10 more\.$/)

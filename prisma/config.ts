@@ -5,4 +5,6 @@ import { defineConfig } from 'prisma-cli/config'
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath
 
 // Use this file only for `generate`. The other commands of the CLI need the engine.
-export default defineConfig({ schema: fileURLToPath(new URL('schema.prisma', import.meta.url)) })
+export default defineConfig({
+  schema: fileURLToPath(new URL('schema.prisma', import.meta.url)),
+})

@@ -1,11 +1,15 @@
-// Applies migrations with Prisma's schema engine as WebAssembly from npm. The Prisma CLI would download a binary.
+// Applies migrations with Prisma's schema engine as WebAssembly from npm. The Prisma CLI
+// would download a binary.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { bindMigrationAwareSqlAdapterFactory, DriverAdapterError } from '@prisma/driver-adapter-utils'
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  DriverAdapterError,
+} from '@prisma/driver-adapter-utils'
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg'
 import { emailDomain } from '../lib/contract/email-address'
@@ -19,26 +23,39 @@ const lockRetryMs = 250
 const filters = { externalTables: [], externalEnums: [] }
 
 // Instantiated only once, because the bindings hold views of the first instance's memory.
-const engineFile = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
-const { instance } = await WebAssembly.instantiate(readFileSync(engineFile.replace(/\.js$/, '.wasm')), {
-  './schema_engine_bg.js': bindings as never,
-})
+const engineFile = createRequire(import.meta.url).resolve(
+  '@prisma/schema-engine-wasm/schema_engine_bg',
+)
+const { instance } = await WebAssembly.instantiate(
+  readFileSync(engineFile.replace(/\.js$/, '.wasm')),
+  {
+    './schema_engine_bg.js': bindings as never,
+  },
+)
 bindings.__wbg_set_wasm(instance.exports)
 ;(instance.exports.__wbindgen_start as () => void)()
 
 /**
- * Applies the pending migrations and returns their names. Waits for a concurrent run. Throws if a migration fails,
- * has failed before, or was edited. Records migrations like `prisma migrate deploy`, which can't create ascii_domains.
+ * Applies the pending migrations and returns their names. Waits for a concurrent run.
+ * Throws if a migration fails, has failed before, or was edited. Records migrations like
+ * `prisma migrate deploy`, which can't create ascii_domains.
  */
-export async function applyMigrations(url: string, report: (progress: string) => void = () => {}): Promise<string[]> {
+export async function applyMigrations(
+  url: string,
+  report: (progress: string) => void = () => {},
+): Promise<string[]> {
   const connection = openConnection(url, report)
   try {
     await lock(connection, report)
     const engine = await startEngine(connection)
     const input = { migrationsList: readMigrations(), filters }
-    const { editedMigrationNames } = await engine.diagnoseMigrationHistory({ ...input, optInToShadowDatabase: false })
+    const { editedMigrationNames } = await engine.diagnoseMigrationHistory({
+      ...input,
+      optInToShadowDatabase: false,
+    })
     const edited = editedMigrationNames.join(', ')
-    if (edited) throw new Error(`These migrations were edited after they were applied: ${edited}`)
+    if (edited)
+      throw new Error(`These migrations were edited after they were applied: ${edited}`)
     return (await engine.applyMigrations(input)).appliedMigrationNames
   } catch (error) {
     throw new Error(describe(error as Error & { code?: string }), { cause: error })
@@ -51,61 +68,102 @@ function readMigrations() {
   const names = readdirSync(folder).filter((name) => /^\d{14}_/.test(name))
   const migrationDirectories = names.sort().map((path) => {
     const value = readFileSync(`${folder}/${path}/migration.sql`, 'utf8')
-    return { path, migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value } } }
+    return {
+      path,
+      migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value } },
+    }
   })
-  const lockfile = { path: 'migration_lock.toml', content: readFileSync(`${folder}/migration_lock.toml`, 'utf8') }
+  const lockfile = {
+    path: 'migration_lock.toml',
+    content: readFileSync(`${folder}/migration_lock.toml`, 'utf8'),
+  }
   return { baseDir: folder, lockfile, shadowDbInitScript: '', migrationDirectories }
 }
 
-/** Waits until no other run is migrating. Polls, because a waiting statement would block CREATE INDEX CONCURRENTLY. */
-async function lock(connection: pg.Pool, report: (progress: string) => void): Promise<void> {
+/**
+ * Waits until no other run is migrating. Polls, because a waiting statement would block
+ * CREATE INDEX CONCURRENTLY.
+ */
+async function lock(
+  connection: pg.Pool,
+  report: (progress: string) => void,
+): Promise<void> {
   for (let reported = false; ; reported = true) {
-    const { rows } = await connection.query('SELECT pg_try_advisory_lock($1) AS taken', [lockKey])
+    const { rows } = await connection.query('SELECT pg_try_advisory_lock($1) AS taken', [
+      lockKey,
+    ])
     if (rows[0].taken) return
     if (!reported) report('Another run is migrating this database: waiting for it …')
     await sleep(lockRetryMs)
   }
 }
 
-/** Returns the error message with the name of the migration and without the engine's stack trace. */
+/**
+ * Returns the error message with the name of the migration and without the engine's stack
+ * trace.
+ */
 function describe({ name, code, message }: Error & { code?: string }): string {
   const migration = message.match(/migration_name="([^"]+)"/)?.[1]
-  const text = message.replace(/^external connector error\n/, '').replace(/\n +0: .*/s, '')
+  const text = message
+    .replace(/^external connector error\n/, '')
+    .replace(/\n +0: .*/s, '')
   if (migration) return `The migration ${migration} failed: ${text.trim()}`
-  return text.trim() || code || name // the message is empty for a host with several IP addresses
+  // the message is empty for a host with several IP addresses
+  return text.trim() || code || name
 }
 
-/** Returns the SQL for changes in schema.prisma since the last migration. The engine needs any database at `url`. */
+/**
+ * Returns the SQL for changes in schema.prisma since the last migration. The engine needs
+ * any database at `url`.
+ */
 export async function draftMigration(url: string): Promise<string> {
   const connection = openConnection(url)
-  const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: prisma, encoding: 'utf8' }).trim()
-  const fileOf = (content: string) => ({ tag: 'schemaDatamodel' as const, files: [{ path: schema, content }] })
+  const git = (...parameters: string[]) =>
+    execFileSync('git', parameters, { cwd: prisma, encoding: 'utf8' }).trim()
+  const fileOf = (content: string) => ({
+    tag: 'schemaDatamodel' as const,
+    files: [{ path: schema, content }],
+  })
   try {
     const engine = await startEngine(connection)
     const newest = git('log', '-1', '--format=%H', '--', 'migrations')
     const from = fileOf(git('show', `${newest}:./schema.prisma`))
     const to = fileOf(readFileSync(schema, 'utf8'))
-    const { stdout } = await engine.diff({ from, to, script: true, exitCode: null, filters })
+    const { stdout } = await engine.diff({
+      from,
+      to,
+      script: true,
+      exitCode: null,
+      filters,
+    })
     return stdout?.includes('This is an empty migration') ? '' : (stdout ?? '')
   } finally {
     await connection.end()
   }
 }
 
-/** Opens a single connection, because it owns the advisory lock. Removes the statement timeout of the service. */
+/**
+ * Opens a single connection, because it owns the advisory lock. Removes the statement
+ * timeout of the service.
+ */
 function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: 1,
     connectionTimeoutMillis: connectMs,
-    idleTimeoutMillis: 0, // an idle timeout would close the connection and release the lock
+    // an idle timeout would close the connection and release the lock
+    idleTimeoutMillis: 0,
     keepAlive: true,
     onConnect: async (client) => {
-      client.on('notice', ({ severity, message }) => severity === 'WARNING' && report(message!)) // from a migration
+      client.on(
+        'notice',
+        ({ severity, message }) => severity === 'WARNING' && report(message!),
+      ) // from a migration
       await client.query('SET statement_timeout = 0')
     },
   })
-  // Keeps the connection and its lock after an error. The engine causes an error if the database has no tables.
+  // Keeps the connection and its lock after an error. The engine causes an error if the
+  // database has no tables.
   pool.query = async (...query: any): Promise<any> => {
     const client = await pool.connect()
     return client.query(...(query as [any])).finally(() => client.release())
@@ -114,32 +172,63 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
   return pool
 }
 
-/** Starts the engine. Replaces `executeScript`, which would split migrations at semicolons and hide error messages. */
+/**
+ * Starts the engine. Replaces `executeScript`, which would split migrations at semicolons
+ * and hide error messages.
+ */
 async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
-  const options = { datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][] }
+  const options = {
+    datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][],
+  }
   const factory = new PrismaPg(pool)
   const connect = factory.connect.bind(factory)
   factory.connect = async () => {
     const adapter = await connect()
     adapter.executeScript = async (script) => {
       if (script.includes('pg_temp.ascii_domains')) await makeAsciiDomains(pool)
-      await pool.query(script).catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
-        const cause = { kind: 'postgres' as const, code, severity, message, detail, column, hint }
-        throw new DriverAdapterError({ ...cause, originalCode: code, originalMessage: message })
-      })
+      await pool
+        .query(script)
+        .catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
+          const cause = {
+            kind: 'postgres' as const,
+            code,
+            severity,
+            message,
+            detail,
+            column,
+            hint,
+          }
+          throw new DriverAdapterError({
+            ...cause,
+            originalCode: code,
+            originalMessage: message,
+          })
+        })
     }
     return adapter
   }
-  return bindings.SchemaEngine.new(options, () => {}, bindMigrationAwareSqlAdapterFactory(factory))
+  return bindings.SchemaEngine.new(
+    options,
+    () => {},
+    bindMigrationAwareSqlAdapterFactory(factory),
+  )
 }
 
-/** Creates the table `pg_temp.ascii_domains (domain, ascii)` with the users' domains that are not in ASCII. */
+/**
+ * Creates the table `pg_temp.ascii_domains (domain, ascii)` with the users' domains that
+ * are not in ASCII.
+ */
 async function makeAsciiDomains(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query(
     `SELECT DISTINCT substring(email FROM '[^@]*$') AS domain FROM users WHERE email ~ '[^ -~]'`,
   )
   const domains: string[] = rows.map(({ domain }) => domain)
-  await pool.query('CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)')
+  await pool.query(
+    'CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)',
+  )
   const parameters = [domains, domains.map(emailDomain)]
-  await pool.query('INSERT INTO ascii_domains SELECT * FROM unnest($1::text[], $2::text[])', parameters)
+  await pool.query(
+    'INSERT INTO ascii_domains SELECT * FROM unnest($1::text[], $2::text[])',
+    parameters,
+  )
 }

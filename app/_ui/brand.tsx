@@ -1,6 +1,9 @@
 import { brandFiles } from '@/lib/page/brand-files'
 
-/** The product's logo from public/brand/. Without a logo, the product's name next to its first letter. */
+/**
+ * The product's logo from public/brand/. Without a logo, the product's name next to its
+ * first letter.
+ */
 export function Brand({ app }: { app: string }) {
   const { logo, logoDark } = brandFiles()
   return (

@@ -11,7 +11,10 @@ type Properties = {
   orRecoveryCode?: boolean
 }
 
-/** A field for a code of the authenticator app, or for a recovery code. `name` is the name of the request field. */
+/**
+ * A field for a code of the authenticator app, or for a recovery code. `name` is the name
+ * of the request field.
+ */
 export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   const [name, setName] = useState<'code' | 'recoveryCode'>('code')
   const isCode = name === 'code'
@@ -39,11 +42,18 @@ export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   )
 }
 
-/** Returns the error for a rejected code. If the sign-in has expired, the error asks for the password again. */
-export function codeProblem(outcome: Outcome & { kind: 'rejected' }, texts: Texts['secondFactor']): Problem {
+/**
+ * Returns the error for a rejected code. If the sign-in has expired, the error asks for
+ * the password again.
+ */
+export function codeProblem(
+  outcome: Outcome & { kind: 'rejected' },
+  texts: Texts['secondFactor'],
+): Problem {
   const { code, issue } = outcome
   if (code === 'SECOND_FACTOR_LOCKED') return { field: 'code', text: texts.issues.locked }
   if (code !== 'SECOND_FACTOR_INVALID') return { field: 'password', text: texts.expired }
-  const { used, wrong } = issue?.path[0] === 'recoveryCode' ? texts.issues.recoveryCode : texts.issues.code
+  const { used, wrong } =
+    issue?.path[0] === 'recoveryCode' ? texts.issues.recoveryCode : texts.issues.code
   return { field: 'code', text: issue?.code === 'used_code' ? used : wrong }
 }

@@ -1,7 +1,10 @@
 import { useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 
-type Properties = React.ComponentProps<'button'> & { text: string; shared: Pick<Texts['shared'], 'copy' | 'copied'> }
+type Properties = React.ComponentProps<'button'> & {
+  text: string
+  shared: Pick<Texts['shared'], 'copy' | 'copied'>
+}
 
 /** A button that copies `text`. The element before the button shows this text. */
 export function CopyButton({ text, shared: { copy, copied }, ...button }: Properties) {
@@ -16,7 +19,8 @@ export function CopyButton({ text, shared: { copy, copied }, ...button }: Proper
             await navigator.clipboard.writeText(text)
             setCopiedText(text)
           } catch {
-            getSelection()!.selectAllChildren(previousSibling!) // so that the user can copy the text by hand
+            // so that the user can copy the text by hand
+            getSelection()!.selectAllChildren(previousSibling!)
           }
         }}
         {...button}

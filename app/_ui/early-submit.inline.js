@@ -1,5 +1,6 @@
-// Delays forms that are submitted before the page is ready. The browser would otherwise send them and lose the input.
-// If the scripts of the page fail to load, sends a held form that works without them.
+// Delays forms that are submitted before the page is ready. The browser would otherwise
+// send them and lose the input. If the scripts of the page fail to load, sends a held
+// form that works without them.
 ;(() => {
   const slowLoadMs = 10_000
   const brokenLoadMs = 1_000 // leaves time for early-exchange.inline.js to succeed
@@ -11,7 +12,11 @@
     (event) => {
       const form = event.target
       const needsScript = 'needsScript' in form.dataset
-      if ('ready' in marks || !(needsScript || ('prefersScript' in form.dataset && !('stuck' in marks)))) return
+      if (
+        'ready' in marks ||
+        !(needsScript || ('prefersScript' in form.dataset && !('stuck' in marks)))
+      )
+        return
       event.preventDefault()
       marks.submittedEarly = ''
       if (!needsScript) sendHeldForm = () => form.submit()
@@ -24,6 +29,10 @@
       marks.stuck = ''
       sendHeldForm?.()
     }, ms)
-  addEventListener('error', ({ target }) => target instanceof HTMLScriptElement && markStuckAfter(brokenLoadMs), true)
+  addEventListener(
+    'error',
+    ({ target }) => target instanceof HTMLScriptElement && markStuckAfter(brokenLoadMs),
+    true,
+  )
   markStuckAfter(slowLoadMs)
 })()

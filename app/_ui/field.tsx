@@ -10,8 +10,20 @@ type Properties = React.ComponentProps<'input'> & {
   button?: React.ReactNode
 }
 
-/** A field for an email address, a password or a code, with its error. `children` are rendered below the input. */
-export function Field({ id, label, hint, error, prefix, button, children, ...input }: Properties) {
+/**
+ * A field for an email address, a password or a code, with its error. `children` are
+ * rendered below the input.
+ */
+export function Field({
+  id,
+  label,
+  hint,
+  error,
+  prefix,
+  button,
+  children,
+  ...input
+}: Properties) {
   return (
     <div className={error ? 'field invalid' : 'field'}>
       <label htmlFor={id}>{label}</label>

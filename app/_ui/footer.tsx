@@ -2,8 +2,16 @@ import { languages } from '@/lib/page/language'
 import type { Texts } from '@/lib/page/texts/en'
 import { env } from '@/lib/settings/env'
 
-/** The links from the settings, and the list of languages (see language-switch.inline.js). */
-export function Footer({ language, texts }: { language: string; texts: Texts['footer'] }) {
+/**
+ * The links from the settings, and the list of languages (see language-switch.inline.js).
+ */
+export function Footer({
+  language,
+  texts,
+}: {
+  language: string
+  texts: Texts['footer']
+}) {
   const { HELP_URL, PRIVACY_URL, TERMS_URL } = env()
   const links = [
     [texts.help, HELP_URL],
@@ -26,7 +34,13 @@ export function Footer({ language, texts }: { language: string; texts: Texts['fo
           <path d="M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17zM3.5 12h17M12 3.5c-5 5-5 12 0 17M12 3.5c5 5 5 12 0 17" />
         </svg>
         <span className="visually-hidden">{texts.language}</span>
-        <select id="language" name="language" autoComplete="off" defaultValue={language} translate="no">
+        <select
+          id="language"
+          name="language"
+          autoComplete="off"
+          defaultValue={language}
+          translate="no"
+        >
           {languages().map(([tag, name]) => (
             <option key={tag} value={tag} lang={tag}>
               {name}

@@ -10,10 +10,16 @@ import { useWait, WaitText } from './wait'
 
 const longWaitSeconds = 60 // after `maxRetries` failed retries
 
-/** The error of a field. Each attempt creates a new object, which moves the focus to the field again. */
+/**
+ * The error of a field. Each attempt creates a new object, which moves the focus to the
+ * field again.
+ */
 export type Problem = { field: 'email' | 'password' | 'code'; text: string }
 
-/** The state of a form: its attempts, the wait before a retry, and the error of a field. That field gets the focus. */
+/**
+ * The state of a form: its attempts, the wait before a retry, and the error of a field.
+ * That field gets the focus.
+ */
 export function useForm(isUsable = true, first: Problem | null = null) {
   const { step, retries, setStep, track } = useAttempts(isUsable)
   const [problem, setProblem] = useState(first)
@@ -22,16 +28,26 @@ export function useForm(isUsable = true, first: Problem | null = null) {
 
   const canRetry = isRetryable(step)
   const gaveUp = canRetry && step.kind !== 'offline' && retries >= maxRetries
-  const wait = useWait(Math.max('waitSeconds' in step ? step.waitSeconds : 0, gaveUp ? longWaitSeconds : 0), step)
+  const wait = useWait(
+    Math.max('waitSeconds' in step ? step.waitSeconds : 0, gaveUp ? longWaitSeconds : 0),
+    step,
+  )
   const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
 
-  const input = (name: Problem['field']) => element.current?.elements.namedItem(name) as HTMLInputElement | null
+  const input = (name: Problem['field']) =>
+    element.current?.elements.namedItem(name) as HTMLInputElement | null
   useEffect(() => {
     if (problem) input(problem.field)?.focus()
   }, [problem])
 
-  /** Makes an attempt unless a field has an error. Returns null if it made none, for example after a second click. */
-  async function send<Sent extends Outcome>(wrong: Problem | null, attempt: () => Promise<Sent>): Promise<Sent | null> {
+  /**
+   * Makes an attempt unless a field has an error. Returns null if it made none, for
+   * example after a second click.
+   */
+  async function send<Sent extends Outcome>(
+    wrong: Problem | null,
+    attempt: () => Promise<Sent>,
+  ): Promise<Sent | null> {
     if (isSending.current || (canRetry && !wait.isOver)) return null
     setProblem(wrong)
     if (wrong) {
@@ -44,11 +60,25 @@ export function useForm(isUsable = true, first: Problem | null = null) {
     return outcome
   }
 
-  return { step, setStep, problem, setProblem, element, input, send, canRetry, gaveUp, wait, pending }
+  return {
+    step,
+    setStep,
+    problem,
+    setProblem,
+    element,
+    input,
+    send,
+    canRetry,
+    gaveUp,
+    wait,
+    pending,
+  }
 }
 
 type Message = { title: string; body: string }
-type Messages = Record<'limited' | 'unavailable' | 'unknown' | 'failed', Message> & { gaveUp?: Message }
+type Messages = Record<'limited' | 'unavailable' | 'unknown' | 'failed', Message> & {
+  gaveUp?: Message
+}
 
 export type PageTexts = { app: string; language: string; shared: Texts['shared'] }
 
@@ -60,19 +90,42 @@ type Properties = PageTexts & {
   tab?: string
   intro?: React.ReactNode
   submit: string
-  /** The URL to which a browser without scripts sends the form. `scripts`: the attribute for early-submit.inline.js. */
+  /**
+   * The URL to which a browser without scripts sends the form. `scripts`: the attribute
+   * for early-submit.inline.js.
+   */
   action: string
   scripts?: 'data-needs-script' | 'data-prefers-script'
   onSubmit: () => void
   children: React.ReactNode
 }
 
-/** A form that keeps its input after an error. Shows an error of a field at that field, other errors above the form. */
-export function Form({ form, app, language, shared, texts, title, intro, submit, onSubmit, ...rest }: Properties) {
+/**
+ * A form that keeps its input after an error. Shows an error of a field at that field,
+ * other errors above the form.
+ */
+export function Form({
+  form,
+  app,
+  language,
+  shared,
+  texts,
+  title,
+  intro,
+  submit,
+  onSubmit,
+  ...rest
+}: Properties) {
   const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
   const { tab = title, action, scripts, children } = rest
   const { limited, unavailable, unknown, failed } = texts
-  const messages: Partial<Record<string, Message>> = { limited, unavailable, offline: shared.offline, unknown, failed }
+  const messages: Partial<Record<string, Message>> = {
+    limited,
+    unavailable,
+    offline: shared.offline,
+    unknown,
+    failed,
+  }
   const message = (form.gaveUp && texts.gaveUp) || messages[step.kind]
 
   useLayoutEffect(() => {
@@ -81,7 +134,8 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
 
   useEffect(() => {
     // resets a page that was restored from the back-forward cache
-    const reset = ({ persisted }: PageTransitionEvent) => persisted && setStep({ kind: 'ready' })
+    const reset = ({ persisted }: PageTransitionEvent) =>
+      persisted && setStep({ kind: 'ready' })
     addEventListener('pageshow', reset)
     return () => removeEventListener('pageshow', reset)
   }, [setStep])
@@ -90,11 +144,20 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
     <>
       <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? tab} – ${app}`}</title>
       {message && (
-        <div className={`banner ${step.kind}`} role="alert" tabIndex={-1} ref={takeFocus} key={message.title}>
+        <div
+          className={`banner ${step.kind}`}
+          role="alert"
+          tabIndex={-1}
+          ref={takeFocus}
+          key={message.title}
+        >
           <h2>{message.title}</h2>
           <p>{message.body}</p>
           {canRetry && <WaitText {...{ shared, language, wait }} />}
-          <Reference id={step.kind === 'failed' ? step.requestId : undefined} shared={shared} />
+          <Reference
+            id={step.kind === 'failed' ? step.requestId : undefined}
+            shared={shared}
+          />
         </div>
       )}
       <h1>{title}</h1>
@@ -113,7 +176,8 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
         onInput={({ target }) => {
           setProblem(null)
           // the limit that was reached may be that of the previous address
-          if (step.kind === 'limited' && (target as HTMLInputElement).name === 'email') setStep({ kind: 'ready' })
+          if (step.kind === 'limited' && (target as HTMLInputElement).name === 'email')
+            setStep({ kind: 'ready' })
         }}
       >
         {children}
@@ -129,7 +193,9 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
       </form>
       <p className="note" role="status">
         {step.kind === 'ready' && <span className="early">{texts.early}</span>}
-        {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
+        {step.kind === 'sending' && (
+          <span className="visually-hidden">{texts.sending}</span>
+        )}
         {step.kind === 'slow' && <span>{texts.slow}</span>}
       </p>
     </>

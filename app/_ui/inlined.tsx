@@ -8,14 +8,20 @@ import pageStyles from './styles.css?raw'
 import urlSecrets from './url-secrets.inline.js?raw'
 
 const isServer = typeof window === 'undefined'
-const scripts = isServer ? [urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch].join('') : ''
+const scripts = isServer
+  ? [urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch].join('')
+  : ''
 const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles : ''
 
 type Properties = { nonce?: string; secrets: string; brandStyles: string }
 
-/** The scripts and styles in the head of every page. Imports them: React would send them twice as properties. */
+/**
+ * The scripts and styles in the head of every page. Imports them: React would send them
+ * twice as properties.
+ */
 export function Inlined({ nonce, secrets, brandStyles }: Properties) {
-  // suppressHydrationWarning is needed because browsers hide nonces from scripts, including React.
+  // suppressHydrationWarning is needed because browsers hide nonces from scripts,
+  // including React.
   return (
     <>
       <script
@@ -24,7 +30,11 @@ export function Inlined({ nonce, secrets, brandStyles }: Properties) {
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: scripts }}
       />
-      <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: brandStyles + styles }} />
+      <style
+        nonce={nonce}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: brandStyles + styles }}
+      />
     </>
   )
 }

@@ -4,14 +4,22 @@ import { Icon } from './icon'
 type Properties = {
   shared: Texts['shared']
   texts: { noScript: string; notLoaded: string }
-  /** The text for a browser without scripts. By default, it asks the user to enable them. */
+  /**
+   * The text for a browser without scripts. By default, it asks the user to enable them.
+   */
   noScript?: { title: string; body: string }
-  /** A link that replaces the content if scripts fail. Without a link, the content stays: a form may have input. */
+  /**
+   * A link that replaces the content if scripts fail. Without a link, the content stays:
+   * a form may have input.
+   */
   fallback?: React.ReactNode
   children: React.ReactNode
 }
 
-/** Content that needs scripts, and what is shown instead if they are disabled or fail to load (see styles.css). */
+/**
+ * Content that needs scripts, and what is shown instead if they are disabled or fail to
+ * load (see styles.css).
+ */
 export function NeedsScript({ shared, texts, noScript, fallback, children }: Properties) {
   const Heading = fallback ? 'h1' : 'h2'
   return (

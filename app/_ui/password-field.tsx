@@ -2,13 +2,19 @@ import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 import { Field } from './field'
 
-/** Properties not listed are passed to the field. The input is uncontrolled, to keep text from before hydration. */
+/**
+ * Properties not listed are passed to the field. The input is uncontrolled, to keep text
+ * from before hydration.
+ */
 type Properties = Omit<React.ComponentProps<typeof Field>, 'id' | 'type' | 'button'> & {
   texts: Texts['passwordField']
   pending: boolean
 }
 
-/** A password field with a button that shows the password. Submission and the Back button hide the password again. */
+/**
+ * A password field with a button that shows the password. Submission and the Back button
+ * hide the password again.
+ */
 export function PasswordField({ texts, pending, children, ...field }: Properties) {
   const [visible, setVisible] = useState(false)
   const [toggled, setToggled] = useState(false)
@@ -19,7 +25,8 @@ export function PasswordField({ texts, pending, children, ...field }: Properties
   }, [pending])
 
   useEffect(() => {
-    const hide = () => setVisible(false) // the page may be restored from the back-forward cache
+    // the page may be restored from the back-forward cache
+    const hide = () => setVisible(false)
     addEventListener('pageshow', hide)
     return () => removeEventListener('pageshow', hide)
   }, [])

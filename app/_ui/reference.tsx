@@ -5,14 +5,19 @@ import type { Texts } from '@/lib/page/texts/en'
 import { CopyButton } from './copy-button'
 
 type Properties = {
-  /** The ID of a request, as in its log line. `#` if the ID is in the fragment of the URL. */
+  /**
+   * The ID of a request, as in its log line. `#` if the ID is in the fragment of the URL.
+   */
   id?: string
   shared: Pick<Texts['shared'], 'requestId' | 'copy' | 'copied'>
 }
 
-/** The reference for support, with a button that copies it. Renders nothing without an ID. */
+/**
+ * The reference for support, with a button that copies it. Renders nothing without an ID.
+ */
 export function Reference({ id: given, shared }: Properties) {
-  const [inUrl, setInUrl] = useState<string>() // only an ID, because an attacker can write the URL
+  // only an ID, because an attacker can write the URL
+  const [inUrl, setInUrl] = useState<string>()
   useEffect(() => setInUrl(/^#([\da-f-]{32,36})$/.exec(location.hash)?.[1]), [])
   const id = given === '#' ? inUrl : given
   return (

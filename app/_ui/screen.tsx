@@ -6,14 +6,18 @@ type Properties = {
   /** The title of the browser tab. */
   tab?: string
   icon?: IconName
-  /** Moves the focus to the heading, so that a screen reader continues there. For a screen that replaces another. */
+  /**
+   * Moves the focus to the heading, so that a screen reader continues there. For a screen
+   * that replaces another.
+   */
   focus?: boolean
   children: React.ReactNode
 }
 
 /** One state of a page: what happened, what it means, and what to do next. */
 export function Screen({ app, title, tab = title, icon, focus, children }: Properties) {
-  // Without `focus`, the key stays the same, because screen readers do not announce a live region that is replaced.
+  // Without `focus`, the key stays the same, because screen readers do not announce a
+  // live region that is replaced.
   return (
     <div key={focus ? title : null} className={focus ? 'arriving' : undefined}>
       <title>{`${tab} – ${app}`}</title>

@@ -1,4 +1,5 @@
-// Sends a request with a time limit. Inlined, because some requests are sent before the other scripts load.
+// Sends a request with a time limit. Inlined, because some requests are sent before the
+// other scripts load.
 ;(() => {
   const postMs = 30_000 // longer than any response of the server takes
 
@@ -10,9 +11,13 @@
   }
 
   window.sendJson = (path, body) => {
-    // Made here, so that a request without a response has an ID too. On plain http, `randomUUID` is undefined.
+    // Made here, so that a request without a response has an ID too. On plain http,
+    // `randomUUID` is undefined.
     const requestId = crypto.randomUUID?.()
-    const headers = { Accept: 'application/json', ...(requestId && { 'X-Request-Id': requestId }) }
+    const headers = {
+      Accept: 'application/json',
+      ...(requestId && { 'X-Request-Id': requestId }),
+    }
     const isForm = body instanceof URLSearchParams
     if (!isForm) headers['Content-Type'] = 'application/json'
     const response = fetch(path, {

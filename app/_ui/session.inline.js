@@ -1,11 +1,14 @@
-// Inlined in the home page of a signed-in user. Renews the session, then opens `next`. Handles the sign-out form.
+// Inlined in the home page of a signed-in user. Renews the session, then opens `next`.
+// Handles the sign-out form.
 ;(() => {
   const { refreshPath, renew, next } = document.currentScript.dataset
   const lockMs = 30_000 // longer than a navigation takes to leave this page
   const loopMs = 10_000
 
-  // One lock for all requests that change the session cookies. A slow response could otherwise restore deleted ones.
-  const alone = (work) => (navigator.locks ? navigator.locks.request('session', work) : work())
+  // One lock for all requests that change the session cookies. A slow response could
+  // otherwise restore deleted ones.
+  const alone = (work) =>
+    navigator.locks ? navigator.locks.request('session', work) : work()
   let isSigningOut = false
 
   document.addEventListener('submit', (event) => {
@@ -15,11 +18,13 @@
     isSigningOut = true
     alone(() => {
       form.submit()
-      return new Promise((resolve) => setTimeout(resolve, lockMs)) // the navigation releases the lock
+      // the navigation releases the lock
+      return new Promise((resolve) => setTimeout(resolve, lockMs))
     })
   })
 
-  // A dashboard that rejects the renewed session redirects the user back here. That must not become a loop.
+  // A dashboard that rejects the renewed session redirects the user back here. That must
+  // not become a loop.
   const goOn = () => {
     const isLoop = Date.now() - Number(sessionStorage.getItem('went-on')) < loopMs
     if (!next || isLoop) return
@@ -28,12 +33,15 @@
   }
 
   if (renew === undefined) return
-  alone(() => window.sendJson(refreshPath, {}).response.then((response) => response.json()))
+  alone(() =>
+    window.sendJson(refreshPath, {}).response.then((response) => response.json()),
+  )
     .then(({ ok, code }) => {
       if (isSigningOut) return // a navigation would cancel the sign-out
       const [navigation] = performance.getEntriesByType('navigation')
       if (ok) goOn()
-      else if (code === 'REFRESH_INVALID' && navigation?.type !== 'reload') location.reload() // the session has ended
+      else if (code === 'REFRESH_INVALID' && navigation?.type !== 'reload')
+        location.reload() // the session has ended
     })
     .catch(() => {}) // the next page that needs the session renews it
 })()

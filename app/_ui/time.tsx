@@ -9,10 +9,14 @@ const format = {
   minute: '2-digit',
   timeZoneName: 'short',
 } as const
-const formats = new Map<string, Intl.DateTimeFormat>() // creating one takes longer than using it a hundred times
+// creating one takes longer than using it a hundred times
+const formats = new Map<string, Intl.DateTimeFormat>()
 const maxFormats = 100 // a limit, because clients choose the locale
 
-/** An instant (ISO 8601) in UTC, and how far it is from now. The page needs `LocalTimes` after it. */
+/**
+ * An instant (ISO 8601) in UTC, and how far it is from now. The page needs `LocalTimes`
+ * after it.
+ */
 export function Time({ instant, locale }: { instant: string; locale: string }) {
   const seconds = (Date.parse(instant) - Date.now()) / 1000
   return (

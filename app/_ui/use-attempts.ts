@@ -7,15 +7,23 @@ const stillWorkingMs = 4_000
 export const maxRetries = 3
 
 /** The state of a page that posts a form or a secret. `again` marks a retry. */
-export type Step = Outcome | { kind: 'ready' | 'no-secret' } | { kind: 'sending' | 'slow'; again: boolean }
+export type Step =
+  | Outcome
+  | { kind: 'ready' | 'no-secret' }
+  | { kind: 'sending' | 'slow'; again: boolean }
 
 /** Returns the state of a page. `retries` counts the retries of the current attempt. */
 export function useAttempts(hasSecret: boolean) {
-  const [step, setStep] = useState<Step>(hasSecret ? { kind: 'ready' } : { kind: 'no-secret' })
+  const [step, setStep] = useState<Step>(
+    hasSecret ? { kind: 'ready' } : { kind: 'no-secret' },
+  )
   const [retries, setRetries] = useState(0)
 
   /** Shows the progress and the outcome of an attempt. */
-  async function track<Tracked extends Outcome>(pending: Promise<Tracked>, again = false): Promise<Tracked> {
+  async function track<Tracked extends Outcome>(
+    pending: Promise<Tracked>,
+    again = false,
+  ): Promise<Tracked> {
     if (!again) setRetries(0)
     else if (step.kind !== 'offline') setRetries(retries + 1) // an offline browser sent nothing
     setStep({ kind: 'sending', again })
@@ -30,11 +38,16 @@ export function useAttempts(hasSecret: boolean) {
 }
 
 /** Whether the request was certainly not processed. */
-export function isRetryable(step: Step): step is Outcome & { kind: 'limited' | 'unavailable' | 'offline' } {
+export function isRetryable(
+  step: Step,
+): step is Outcome & { kind: 'limited' | 'unavailable' | 'offline' } {
   return step.kind === 'limited' || step.kind === 'unavailable' || step.kind === 'offline'
 }
 
-/** Marks the page as interactive, for early-submit.inline.js. Returns whether the user has already submitted a form. */
+/**
+ * Marks the page as interactive, for early-submit.inline.js. Returns whether the user has
+ * already submitted a form.
+ */
 export function markPageReady(): boolean {
   const page = document.documentElement.dataset
   const submittedEarly = 'submittedEarly' in page

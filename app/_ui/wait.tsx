@@ -5,7 +5,10 @@ import type { Texts } from '@/lib/page/texts/en'
 /** How long a retry has to wait: until `seconds` is 0 and the browser is online. */
 type Wait = { seconds: number; online: boolean; isOver: boolean }
 
-/** Counts down to the earliest retry. `attempt` is any value that differs for each attempt. */
+/**
+ * Counts down to the earliest retry. `attempt` is any value that differs for each
+ * attempt.
+ */
 export function useWait(waitSeconds: number, attempt: unknown): Wait {
   const [now, setNow] = useState(0)
   const online = useSyncExternalStore(
@@ -13,13 +16,18 @@ export function useWait(waitSeconds: number, attempt: unknown): Wait {
     () => navigator.onLine,
     () => true,
   )
-  const endsAt = useMemo(() => (waitSeconds ? performance.now() + waitSeconds * 1000 : 0), [attempt, waitSeconds])
+  const endsAt = useMemo(
+    () => (waitSeconds ? performance.now() + waitSeconds * 1000 : 0),
+    [attempt, waitSeconds],
+  )
   useEffect(() => {
     if (!endsAt) return
     const timer = setInterval(() => setNow(performance.now()), 250)
     return () => clearInterval(timer)
   }, [endsAt])
-  const seconds = endsAt ? Math.max(0, Math.ceil((endsAt - Math.max(now, performance.now())) / 1000)) : 0
+  const seconds = endsAt
+    ? Math.max(0, Math.ceil((endsAt - Math.max(now, performance.now())) / 1000))
+    : 0
   return { seconds, online, isOver: seconds === 0 && online }
 }
 
@@ -32,8 +40,15 @@ function subscribeToNetwork(onChange: () => void): () => void {
 
 type WaitTextProperties = { shared: Texts['shared']; language: string; wait: Wait }
 
-/** Displays the time until a retry is possible. It is not a live region, so screen readers announce only the end of the wait. */
-export function WaitText({ shared, language, wait: { seconds, online, isOver } }: WaitTextProperties) {
+/**
+ * Displays the time until a retry is possible. It is not a live region, so screen readers
+ * announce only the end of the wait.
+ */
+export function WaitText({
+  shared,
+  language,
+  wait: { seconds, online, isOver },
+}: WaitTextProperties) {
   const waiting = online
     ? shared.waiting.replace('{when}', inRelativeTime(seconds, language))
     : shared.waitingForNetwork

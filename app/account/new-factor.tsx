@@ -6,21 +6,32 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = Content & { texts: Texts['account']['factor']; shared: Texts['shared'] }
 
-/** A new secret for an authenticator app: as a QR code for another device, a link for this one, and a key to type. */
+/**
+ * A new secret for an authenticator app: as a QR code for another device, a link for this
+ * one, and a key to type.
+ */
 export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) {
   const [modules, setModules] = useState<boolean[][]>([])
   useEffect(() => {
-    const draw = async () => setModules((await import('uqr')).encode(uri, { border: 4 }).data)
+    const draw = async () =>
+      setModules((await import('uqr')).encode(uri, { border: 4 }).data)
     draw().catch(() => {}) // without the QR code, the user can use the link or the key
   }, [uri])
-  const dark = modules.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
+  const dark = modules.flatMap((row, y) =>
+    row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
+  )
   return (
     <>
       <h2 className="step" tabIndex={-1} ref={takeFocus}>
         {texts.scan}
       </h2>
       {dark.length > 0 && (
-        <svg className="qr" role="img" aria-label={texts.qr} viewBox={`0 0 ${modules.length} ${modules.length}`}>
+        <svg
+          className="qr"
+          role="img"
+          aria-label={texts.qr}
+          viewBox={`0 0 ${modules.length} ${modules.length}`}
+        >
           <path d={dark.join('')} />
         </svg>
       )}
@@ -32,17 +43,26 @@ export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) 
         <code dir="ltr" translate="no">
           {secret.match(/.{1,4}/g)?.join(' ')}
         </code>
-        <CopyButton text={secret} shared={shared} className="link" aria-describedby="key" />
+        <CopyButton
+          text={secret}
+          shared={shared}
+          className="link"
+          aria-describedby="key"
+        />
       </div>
     </>
   )
 }
 
 /** New recovery codes, which are shown once. */
-export function RecoveryCodes(properties: Properties & { app: string; email: string; doneUrl: string }) {
+export function RecoveryCodes(
+  properties: Properties & { app: string; email: string; doneUrl: string },
+) {
   const { app, email, texts, shared, recoveryCodes = [], doneUrl } = properties
   const text = recoveryCodes.join('\n')
-  const [url] = useState(() => URL.createObjectURL(new Blob([`${app}, ${email}: ${texts.codes}\n\n${text}\n`])))
+  const [url] = useState(() =>
+    URL.createObjectURL(new Blob([`${app}, ${email}: ${texts.codes}\n\n${text}\n`])),
+  )
   return (
     <Screen app={app} title={texts.save} icon="good" focus>
       <p>{texts.saveBody}</p>

@@ -16,18 +16,39 @@ import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
 
-/** A user's account. Without a valid JWT, redirects to the home page, which renews the session or links to sign-in. */
+/**
+ * A user's account. Without a valid JWT, redirects to the home page, which renews the
+ * session or links to sign-in.
+ */
 export default async function AccountPage({ searchParams }: PageProps<'/account'>) {
   const requestHeaders = await headers()
   const token = cookieOf(requestHeaders, 'session')
   const session = token ? await lookUp('a session', findSession(token)) : null
   if (!session) redirect('/?next=/account')
   const sessions = await lookUp('the sessions', listSessions(session))
-  const hasPassword = env().PASSWORD_SIGN_IN && (await lookUp('a password', canChangePassword(session.userId)))
-  const factor = hasPassword ? await lookUp('a second factor', findSecondFactor(session.userId)) : null
-  const { app, account, home, language, mail, passwordField, reset, secondFactor, shared } = await texts()
+  const hasPassword =
+    env().PASSWORD_SIGN_IN &&
+    (await lookUp('a password', canChangePassword(session.userId)))
+  const factor = hasPassword
+    ? await lookUp('a second factor', findSecondFactor(session.userId))
+    : null
+  const {
+    app,
+    account,
+    home,
+    language,
+    mail,
+    passwordField,
+    reset,
+    secondFactor,
+    shared,
+  } = await texts()
   const { change, done, problem } = await searchParams
-  const changes: Change[] = factor?.enabledAt ? ['newCodes', 'switchOff'] : factor?.available ? ['setUp'] : []
+  const changes: Change[] = factor?.enabledAt
+    ? ['newCodes', 'switchOff']
+    : factor?.available
+      ? ['setUp']
+      : []
   const chosen = changes.find((each) => each === change)
   if (chosen)
     return (
@@ -41,7 +62,10 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
       </NeedsScript>
     )
   const success = textOf(done, account.done)
-  const [wrong, rejected] = [problem === 'wrong' ? account.wrong : null, textOf(problem, reset.issues)]
+  const [wrong, rejected] = [
+    problem === 'wrong' ? account.wrong : null,
+    textOf(problem, reset.issues),
+  ]
   const error = wrong ?? rejected ?? textOf(problem, account.problems)
   const locale = localeOf(requestHeaders)
   return (
@@ -85,7 +109,8 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
           <p>{factor?.enabledAt ? account.factor.on : account.factor.off}</p>
           {factor?.enabledAt && (
             <p className="hint">
-              {account.factor.since} <Time instant={factor.enabledAt.toISOString()} locale={locale} />
+              {account.factor.since}{' '}
+              <Time instant={factor.enabledAt.toISOString()} locale={locale} />
               <br />
               {account.factor.left} {factor.recoveryCodesLeft}
             </p>
@@ -104,28 +129,39 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
         <ul>
           {sessions
             .toSorted((one, other) => Number(other.current) - Number(one.current))
-            .map(({ id, device, current, signedInWith: { method, connection }, createdAt, lastUsedAt }) => (
-              <li key={id}>
-                <div id={id}>
-                  <strong>{device ? deviceIn(mail.device, device) : account.unknownDevice}</strong>{' '}
-                  {current && <span className="badge">{account.thisDevice}</span>}
-                </div>
-                <p className="hint">
-                  {connection
-                    ? account.began.connection.replace('{name}', () => connection.name)
-                    : account.began[method]}{' '}
-                  <Time instant={createdAt} locale={locale} />
-                  <br />
-                  {account.lastUsed} <Time instant={lastUsedAt} locale={locale} />
-                </p>
-                <form method="post" action={current ? '/sign-out' : '/account/update'}>
-                  <input type="hidden" name="session" value={id} />
-                  <button className="button quiet" type="submit" aria-describedby={id}>
-                    {home.signOut}
-                  </button>
-                </form>
-              </li>
-            ))}
+            .map(
+              ({
+                id,
+                device,
+                current,
+                signedInWith: { method, connection },
+                createdAt,
+                lastUsedAt,
+              }) => (
+                <li key={id}>
+                  <div id={id}>
+                    <strong>
+                      {device ? deviceIn(mail.device, device) : account.unknownDevice}
+                    </strong>{' '}
+                    {current && <span className="badge">{account.thisDevice}</span>}
+                  </div>
+                  <p className="hint">
+                    {connection
+                      ? account.began.connection.replace('{name}', () => connection.name)
+                      : account.began[method]}{' '}
+                    <Time instant={createdAt} locale={locale} />
+                    <br />
+                    {account.lastUsed} <Time instant={lastUsedAt} locale={locale} />
+                  </p>
+                  <form method="post" action={current ? '/sign-out' : '/account/update'}>
+                    <input type="hidden" name="session" value={id} />
+                    <button className="button quiet" type="submit" aria-describedby={id}>
+                      {home.signOut}
+                    </button>
+                  </form>
+                </li>
+              ),
+            )}
         </ul>
         <LocalTimes nonce={requestHeaders.get('x-nonce')} locale={locale} />
         {sessions.length > 1 && (

@@ -16,11 +16,29 @@ type Properties = {
   errors: { current: string | null; password: string | null }
 }
 
-/** The form that changes the password. It works without scripts, which only add a button that shows the password. */
-export function PasswordForm({ texts, label, hint, prefix, email, minLength, errors }: Properties) {
+/**
+ * The form that changes the password. It works without scripts, which only add a button
+ * that shows the password.
+ */
+export function PasswordForm({
+  texts,
+  label,
+  hint,
+  prefix,
+  email,
+  minLength,
+  errors,
+}: Properties) {
   return (
     <form className="form" method="post" action="/account/update">
-      <input type="text" name="username" autoComplete="username" value={email} hidden readOnly />
+      <input
+        type="text"
+        name="username"
+        autoComplete="username"
+        value={email}
+        hidden
+        readOnly
+      />
       <Field
         {...{ prefix }}
         id="current"
@@ -38,7 +56,9 @@ export function PasswordForm({ texts, label, hint, prefix, email, minLength, err
         pending={false}
         required
         autoComplete="new-password"
-        {...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` }}
+        {...{
+          passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;`,
+        }}
       />
       <button className="button wide" type="submit">
         {texts.change}

@@ -23,8 +23,18 @@ const changes = {
   switchOff: paths.removeSecondFactor,
 }
 
-/** Changes the second factor of a user. To set it up, the user enters the password, then a code of the new secret. */
-export function SecondFactorChange({ app, language, shared, texts, email, change }: Properties) {
+/**
+ * Changes the second factor of a user. To set it up, the user enters the password, then a
+ * code of the new secret.
+ */
+export function SecondFactorChange({
+  app,
+  language,
+  shared,
+  texts,
+  email,
+  change,
+}: Properties) {
   const [started, setStarted] = useState<Content | null>(null)
   const form = useForm()
 
@@ -33,16 +43,23 @@ export function SecondFactorChange({ app, language, shared, texts, email, change
     const empty = Object.keys(given).find((name) => given[name] === '')
     const field = empty === 'password' ? 'password' : 'code'
     const path = started ? paths.confirmSecondFactor : changes[change]
-    const outcome = await form.send(empty ? { field, text: texts.empty[field] } : null, () =>
-      post(path, { ...given, enrolment: started?.enrolment }),
+    const outcome = await form.send(
+      empty ? { field, text: texts.empty[field] } : null,
+      () => post(path, { ...given, enrolment: started?.enrolment }),
     )
     if (outcome?.kind === 'rejected') {
       const { code } = outcome
-      // Opens the account page again. It shows changes that another tab made, and renews the session.
-      if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID') return location.replace('/account')
+      // Opens the account page again. It shows changes that another tab made, and renews
+      // the session.
+      if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID')
+        return location.replace('/account')
       if (code === 'CHALLENGE_INVALID') setStarted(null)
       const isPassword = code === 'SIGN_IN_INVALID'
-      form.setProblem(isPassword ? { field: 'password', text: texts.wrong } : codeProblem(outcome, texts))
+      form.setProblem(
+        isPassword
+          ? { field: 'password', text: texts.wrong }
+          : codeProblem(outcome, texts),
+      )
     }
     if (outcome?.kind !== 'done') return
     if (change === 'switchOff') return location.replace(doneUrl)
@@ -51,7 +68,8 @@ export function SecondFactorChange({ app, language, shared, texts, email, change
   }
 
   const doneUrl = `/account?done=${change}`
-  if (started?.recoveryCodes) return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
+  if (started?.recoveryCodes)
+    return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
   return (
     <>
       <Form
@@ -75,7 +93,11 @@ export function SecondFactorChange({ app, language, shared, texts, email, change
           />
         )}
         {(started || change !== 'setUp') && (
-          <CodeField {...{ form, texts }} prefix={shared.errorPrefix} orRecoveryCode={change === 'switchOff'} />
+          <CodeField
+            {...{ form, texts }}
+            prefix={shared.errorPrefix}
+            orRecoveryCode={change === 'switchOff'}
+          />
         )}
       </Form>
       <p className="way-on">

@@ -6,9 +6,17 @@ import type { Texts } from '@/lib/page/texts/en'
 
 const waitSeconds = 60 // lib/mail/outbox.ts sends a user at most one link per minute
 
-type Properties = { language: string; shared: Texts['shared']; again: string; children: React.ReactNode }
+type Properties = {
+  language: string
+  shared: Texts['shared']
+  again: string
+  children: React.ReactNode
+}
 
-/** A link back to the form. Scripts disable it until a new email can be sent. Every address has the same wait. */
+/**
+ * A link back to the form. Scripts disable it until a new email can be sent. Every
+ * address has the same wait.
+ */
 export function AskAgain({ language, shared, again, children }: Properties) {
   const [seconds, setSeconds] = useState<number>()
   const wait = useWait(seconds ?? waitSeconds, null)

@@ -8,14 +8,19 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = PageTexts & { texts: Texts['forgot']; sentNoAddress: boolean }
 
-/** Asks for the email address. `sentNoAddress`: a form that was sent without scripts had no valid address. */
+/**
+ * Asks for the email address. `sentNoAddress`: a form that was sent without scripts had
+ * no valid address.
+ */
 export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Properties) {
   const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
   const form = useForm(true, sentNoAddress ? noAddress() : null)
 
   async function submit(): Promise<void> {
     const email = form.input('email')!.value.trim()
-    const outcome = await form.send(isAddress(email) ? null : noAddress(), () => post(paths.forgotPassword, { email }))
+    const outcome = await form.send(isAddress(email) ? null : noAddress(), () =>
+      post(paths.forgotPassword, { email }),
+    )
     if (outcome?.kind === 'rejected') form.setProblem(noAddress())
     if (outcome?.kind !== 'done') return
     window.keep('asked', String(Date.now()))
@@ -31,7 +36,12 @@ export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Prop
       action="/forgot-password/send"
       onSubmit={submit}
     >
-      <EmailField label={texts.label} prefix={shared.errorPrefix} error={form.problem?.text} enterKeyHint="send" />
+      <EmailField
+        label={texts.label}
+        prefix={shared.errorPrefix}
+        error={form.problem?.text}
+        enterKeyHint="send"
+      />
     </Form>
   )
 }

@@ -5,9 +5,15 @@ import { env, sendsMail } from '@/lib/settings/env'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'
 
-/** Asks for the email address. Then shows the same confirmation for every address. Works without scripts. */
-export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
-  if (!sendsMail()) notFound() // for a spelling of the path that page-proxy.ts did not recognize
+/**
+ * Asks for the email address. Then shows the same confirmation for every address. Works
+ * without scripts.
+ */
+export default async function ForgotPasswordPage({
+  searchParams,
+}: PageProps<'/forgot-password'>) {
+  // for a spelling of the path that page-proxy.ts did not recognize
+  if (!sendsMail()) notFound()
   const { sent, invalid } = await searchParams
   const { app, language, forgot, shared } = await texts()
   if (sent !== undefined) {
@@ -32,5 +38,11 @@ export default async function ForgotPasswordPage({ searchParams }: PageProps<'/f
       </Screen>
     )
   }
-  return <ForgotForm {...{ app, language, shared }} texts={forgot} sentNoAddress={invalid !== undefined} />
+  return (
+    <ForgotForm
+      {...{ app, language, shared }}
+      texts={forgot}
+      sentNoAddress={invalid !== undefined}
+    />
+  )
 }

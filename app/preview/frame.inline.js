@@ -1,4 +1,5 @@
-// The first script of a previewed page: mocks responses and the network, and then does what the user would do.
+// The first script of a previewed page: mocks responses and the network, and then does
+// what the user would do.
 ;(() => {
   const state = JSON.parse(document.currentScript.dataset.state)
   const { path, mocks = {}, scripts, steps = [] } = state
@@ -15,9 +16,11 @@
     return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
   }
 
-  // Cancels navigations, so that the page stays. A navigation that begins while the page loads could stop the loading.
+  // Cancels navigations, so that the page stays. A navigation that begins while the page
+  // loads could stop the loading.
   window.navigation?.addEventListener('navigate', (event) => {
-    if (/^\/(preview\/stay|api\/)/.test(new URL(event.destination.url).pathname)) event.preventDefault()
+    if (/^\/(preview\/stay|api\/)/.test(new URL(event.destination.url).pathname))
+      event.preventDefault()
   })
 
   // A mock, because all pages of the preview share the real storage.
@@ -25,10 +28,12 @@
   const storage = { getItem, setItem: () => {}, removeItem: () => {} }
   Object.defineProperty(window, 'sessionStorage', { value: storage })
 
-  const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
+  const disconnect = () =>
+    Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (state.offline) disconnect()
 
-  // A page in a frame must not scroll the list. If the state has a digest, the first focus throws an error with it.
+  // A page in a frame must not scroll the list. If the state has a digest, the first
+  // focus throws an error with it.
   const { focus } = HTMLElement.prototype
   let { digest } = state
   HTMLElement.prototype.focus = function () {

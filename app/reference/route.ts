@@ -19,12 +19,19 @@ ${each(operations, section)}
 
 /** Shows /openapi.json as a page, in English. */
 export function GET({ headers }: Request): Response {
-  const html = plainPage(textsIn('en'), headers.get('x-nonce')!, 'API reference', main, styles)
+  const html = plainPage(
+    textsIn('en'),
+    headers.get('x-nonce')!,
+    'API reference',
+    main,
+    styles,
+  )
   return new Response(html, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
 }
 
 function section(id: string, operation: Operation): string {
-  const { method, path, summary, description, session, request, requestExample } = operation
+  const { method, path, summary, description, session, request, requestExample } =
+    operation
   const { responses } = paths[path]![method.toLowerCase()]!
   return `<section id="${id}"><h2>${linkTo(id, operation)}</h2>
 <p><strong>${inHtml(summary)}</strong> ${inHtml(description)}</p>
@@ -34,14 +41,20 @@ ${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
 <h3>Responses</h3><dl>${each(responses, (status, own) => response(status, own, operation))}</dl></section>`
 }
 
-/** Describes a response: its error codes, when it occurs, and its headers except the usual ones. */
+/**
+ * Describes a response: its error codes, when it occurs, and its headers except the usual
+ * ones.
+ */
 function response(status: string, own: ResponseObject, operation: Operation): string {
-  const codes = errorsOf(operation).filter((code) => errors[code].status === Number(status))
+  const codes = errorsOf(operation).filter(
+    (code) => errors[code].status === Number(status),
+  )
   const { description, headers = {} } = { ...components.responses[codes[0]!], ...own }
   const list = Object.entries(headers)
     .filter(([name, { $ref }]) => !$ref || !usualHeaders.includes(name))
     .map(
-      ([name, header]) => `<br>Header ${inCode(name)}: ${inHtml({ ...headersByName[name], ...header }.description!)}`,
+      ([name, header]) =>
+        `<br>Header ${inCode(name)}: ${inHtml({ ...headersByName[name], ...header }.description!)}`,
     )
   return term([status, ...codes].map(inCode).join(' '), description, list.join(''))
 }
@@ -50,27 +63,47 @@ function body(schema: z.ZodType, example?: object): string {
   return `<dl>${fields(z.toJSONSchema(schema, { io: 'input' }))}</dl><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`
 }
 
-/** Describes the fields of an object. The name of a nested field begins with the name of its object. */
+/**
+ * Describes the fields of an object. The name of a nested field begins with the name of
+ * its object.
+ */
 function fields({ properties = {}, required = [] }: Schema, path = ''): string {
   return each(properties as Record<string, Schema>, (name, field) => {
     const title = `${inCode(path + name)} ${typeOf(field)}${required.includes(name) ? '' : ', optional'}`
-    const nested = field.items ? fields(field.items as Schema, `${path}${name}[].`) : fields(field, `${path}${name}.`)
+    const nested = field.items
+      ? fields(field.items as Schema, `${path}${name}[].`)
+      : fields(field, `${path}${name}.`)
     return term(title, field.description) + nested
   })
 }
 
-function typeOf({ type, items, const: only, enum: values, format, pattern }: Schema): string {
+function typeOf({
+  type,
+  items,
+  const: only,
+  enum: values,
+  format,
+  pattern,
+}: Schema): string {
   const limit = values?.join(' | ') ?? only ?? format ?? pattern
   if (items) return `array of ${typeOf(items as Schema)}`
-  return [type].flat().join(' or ') + (limit === undefined ? '' : `, ${inCode(String(limit))}`)
+  return (
+    [type].flat().join(' or ') + (limit === undefined ? '' : `, ${inCode(String(limit))}`)
+  )
 }
 
-function each<Value>(record: Record<string, Value>, describe: (name: string, value: Value) => string): string {
+function each<Value>(
+  record: Record<string, Value>,
+  describe: (name: string, value: Value) => string,
+): string {
   const texts = Object.entries(record).map(([name, value]) => describe(name, value))
   return texts.join('\n')
 }
 
-function linkTo(id: string, { method, path }: Pick<Operation, 'method' | 'path'>): string {
+function linkTo(
+  id: string,
+  { method, path }: Pick<Operation, 'method' | 'path'>,
+): string {
   return `<a href="#${id}">${inCode(`${method} ${path}`)}</a>`
 }
 

@@ -21,8 +21,19 @@ type Properties = {
   pending: boolean
 }
 
-/** The field for a new password, with its strength. The user can show the password, so it is not entered twice. */
-export function NewPasswordField({ texts, prefix, minLength, app, email, problem, pending }: Properties) {
+/**
+ * The field for a new password, with its strength. The user can show the password, so it
+ * is not entered twice.
+ */
+export function NewPasswordField({
+  texts,
+  prefix,
+  minLength,
+  app,
+  email,
+  problem,
+  pending,
+}: Properties) {
   const [password, setPassword] = useState('')
   const [wantsAdvice, setWantsAdvice] = useState(false)
   const [rejected, setRejected] = useState('')
@@ -34,14 +45,18 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
   }, [problem])
 
   useEffect(() => {
-    // The server checks more than this rating does, so a password that the server rejected gets no rating.
+    // The server checks more than this rating does, so a password that the server
+    // rejected gets no rating.
     if (!password || password === rejected) return setRating(null)
     let isLatest = true
     const timer = setTimeout(async () => {
       const issue = formatIssue(password, minLength)
       const context = email ? [email, app] : [app]
       // null if the worker could not be loaded
-      const judged = issue || !wantsAdvice ? null : await judge({ password, context }).catch(() => null)
+      const judged =
+        issue || !wantsAdvice
+          ? null
+          : await judge({ password, context }).catch(() => null)
       if (isLatest) setRating(issue ?? judged)
     }, debounceMs)
     return () => {
@@ -59,7 +74,9 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
       ref={input}
       autoComplete="new-password"
       enterKeyHint="done"
-      {...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` }}
+      {...{
+        passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;`,
+      }}
       onInput={({ currentTarget, nativeEvent }) => {
         setPassword(currentTarget.value)
         if (isByHand(nativeEvent as InputEvent)) setWantsAdvice(true)
@@ -83,14 +100,24 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
   )
 }
 
-/** Whether the user typed. A password that was pasted or inserted by a password manager needs no advice. */
+/**
+ * Whether the user typed. A password that was pasted or inserted by a password manager
+ * needs no advice.
+ */
 function isByHand({ inputType }: InputEvent): boolean {
-  return Boolean(inputType) && inputType !== 'insertFromPaste' && inputType !== 'insertReplacementText'
+  return (
+    Boolean(inputType) &&
+    inputType !== 'insertFromPaste' &&
+    inputType !== 'insertReplacementText'
+  )
 }
 
 let worker: Worker | undefined
 
-/** Uses a worker to rate a password whose format is correct. Rejects if the worker does not load. */
+/**
+ * Uses a worker to rate a password whose format is correct. Rejects if the worker does
+ * not load.
+ */
 function judge(question: Question): Promise<Rating> {
   worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
   const asked = worker

@@ -10,17 +10,32 @@ import { env } from '@/lib/settings/env'
 import { ResetForm } from './reset-form'
 import { ResetResult } from './reset-result'
 
-/** The page that a reset link opens: `?token=…`. A GET does not use the token up, because email scanners open links. */
-export default async function ResetPasswordPage({ searchParams }: PageProps<'/reset-password'>) {
+/**
+ * The page that a reset link opens: `?token=…`. A GET does not use the token up, because
+ * email scanners open links.
+ */
+export default async function ResetPasswordPage({
+  searchParams,
+}: PageProps<'/reset-password'>) {
   const hasToken = (await searchParams).token !== undefined
   const link = hasToken ? await openedLink() : null
   const { app, language, shared, passwordField, reset } = await texts()
   const { FORGOT_PASSWORD_URL: forgotPasswordUrl, PASSWORD_MIN_LENGTH } = env()
   const signInUrl = passwordSignInUrl()
   if (link && link.kind !== 'live')
-    return <ResetResult {...{ app, shared, signInUrl, forgotPasswordUrl }} texts={reset} ending={link.kind} />
+    return (
+      <ResetResult
+        {...{ app, shared, signInUrl, forgotPasswordUrl }}
+        texts={reset}
+        ending={link.kind}
+      />
+    )
   return (
-    <NeedsScript shared={shared} texts={reset} noScript={hasToken ? undefined : reset.noToken}>
+    <NeedsScript
+      shared={shared}
+      texts={reset}
+      noScript={hasToken ? undefined : reset.noToken}
+    >
       <ResetForm
         {...{ app, language, shared, signInUrl, forgotPasswordUrl, hasToken }}
         texts={{ ...reset, ...passwordField }}
@@ -31,7 +46,10 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   )
 }
 
-/** Returns the state of the opened link. If the database does not respond in time, returns null: the form still works. */
+/**
+ * Returns the state of the opened link. If the database does not respond in time, returns
+ * null: the form still works.
+ */
 async function openedLink(): Promise<ResetLink | null> {
   const hash = (await headers()).get(tokenHashHeader)
   if (!hash) return null

@@ -25,7 +25,17 @@ type Properties = PageTexts & {
 
 /** The form that sets a new password, with the token from the URL. */
 export function ResetForm(properties: Properties) {
-  const { app, language, texts, shared, minLength, signInUrl, forgotPasswordUrl, hasToken, email } = properties
+  const {
+    app,
+    language,
+    texts,
+    shared,
+    minLength,
+    signInUrl,
+    forgotPasswordUrl,
+    hasToken,
+    email,
+  } = properties
   const form = useForm(hasToken)
   const { step, setStep, problem, canRetry, wait, pending } = form
 
@@ -35,20 +45,25 @@ export function ResetForm(properties: Properties) {
     const password = form.input('password')!.value
     const issue = formatIssue(password, minLength)
     const wrong = issue && (password ? texts.issues[issue] : texts.emptyPassword)
-    const outcome = await form.send(wrong ? { field: 'password', text: wrong } : null, () =>
-      post(paths.resetPassword, { token, password }),
+    const outcome = await form.send(
+      wrong ? { field: 'password', text: wrong } : null,
+      () => post(paths.resetPassword, { token, password }),
     )
     if (!outcome || isRetryable(outcome)) return
     const rejected = passwordIssue(outcome)
     if (rejected)
-      return form.setProblem({ field: 'password', text: messageOf(rejected, texts, password, `${email ?? ''} ${app}`) })
+      return form.setProblem({
+        field: 'password',
+        text: messageOf(rejected, texts, password, `${email ?? ''} ${app}`),
+      })
     forgetSecret('token')
     if (outcome.kind !== 'done') return
     if (email) window.keep('email', email)
     history.replaceState(null, '', '/reset-password/done') // this URL can be reloaded, and has no token
   }
 
-  // A layout effect corrects the page before the first paint. The server can't see a token in the fragment.
+  // A layout effect corrects the page before the first paint. The server can't see a
+  // token in the fragment.
   useLayoutEffect(() => {
     const has = urlSecret('token') !== null
     if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
@@ -86,8 +101,18 @@ export function ResetForm(properties: Properties) {
         onSubmit={submit}
       >
         {/* A password manager saves the new password under this user name. */}
-        <input type="text" name="username" autoComplete="username" value={email ?? ''} hidden readOnly />
-        <NewPasswordField {...{ texts, minLength, app, email, problem, pending }} prefix={shared.errorPrefix} />
+        <input
+          type="text"
+          name="username"
+          autoComplete="username"
+          value={email ?? ''}
+          hidden
+          readOnly
+        />
+        <NewPasswordField
+          {...{ texts, minLength, app, email, problem, pending }}
+          prefix={shared.errorPrefix}
+        />
       </Form>
       {canRetry && !wait.isOver && (
         <p className="way-on">
@@ -99,10 +124,17 @@ export function ResetForm(properties: Properties) {
 }
 
 function passwordIssue(step: Step): Issue | undefined {
-  return step.kind === 'rejected' && step.issue?.path[0] === 'password' ? step.issue : undefined
+  return step.kind === 'rejected' && step.issue?.path[0] === 'password'
+    ? step.issue
+    : undefined
 }
 
-function messageOf({ code }: Issue, texts: Texts['reset'], password: string, names: string): string {
+function messageOf(
+  { code }: Issue,
+  texts: Texts['reset'],
+  password: string,
+  names: string,
+): string {
   // Shorter words, such as `com`, are part of many passwords by chance.
   const words = names.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu)
   const includesName = words?.some((word) => password.toLowerCase().includes(word))

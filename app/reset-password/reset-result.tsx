@@ -4,7 +4,15 @@ import { Actions, Screen } from '@/app/_ui/screen'
 import type { Texts } from '@/lib/page/texts/en'
 
 /** How a reset ends. `dead`: the server rejected the token when the password was sent. */
-export type Ending = 'done' | 'used' | 'expired' | 'invalid' | 'dead' | 'noToken' | 'unknown' | 'failed'
+export type Ending =
+  | 'done'
+  | 'used'
+  | 'expired'
+  | 'invalid'
+  | 'dead'
+  | 'noToken'
+  | 'unknown'
+  | 'failed'
 
 type Properties = {
   app: string
@@ -18,13 +26,20 @@ type Properties = {
   requestId?: string
 }
 
-const icons: { [ending in Ending]?: IconName } = { done: 'good', unknown: 'unclear', failed: 'wrong', noToken: 'mail' }
+const icons: { [ending in Ending]?: IconName } = {
+  done: 'good',
+  unknown: 'unclear',
+  failed: 'wrong',
+  noToken: 'mail',
+}
 
 /** All screens of the reset page except the form. */
 export function ResetResult(properties: Properties) {
-  const { app, texts, shared, signInUrl, forgotPasswordUrl, ending, focus, requestId } = properties
+  const { app, texts, shared, signInUrl, forgotPasswordUrl, ending, focus, requestId } =
+    properties
   const { title, body } = texts[ending]
-  // After a server error, the link in the email may still work, and a new link would invalidate it.
+  // After a server error, the link in the email may still work, and a new link would
+  // invalidate it.
   const canNeedLink = ending !== 'done' && ending !== 'failed'
   const links: [string, string][] = [[signInUrl, shared.signIn]]
   if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])

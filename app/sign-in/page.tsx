@@ -13,15 +13,22 @@ import continueScript from './continue.inline.js?raw'
 import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
 
-/** The page to sign in, or to continue to a provider (`?connection=`). Passwords and second factors need scripts. */
+/**
+ * The page to sign in, or to continue to a provider (`?connection=`). Passwords and
+ * second factors need scripts.
+ */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams
-  const { app, language, home, passwordField, secondFactor, shared, signIn, sso } = await texts()
+  const { app, language, home, passwordField, secondFactor, shared, signIn, sso } =
+    await texts()
   const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN, PUBLIC_URL } = env()
   const next = nextDestination(parameters.next, PUBLIC_URL, DASHBOARD_URL)
 
   const { connection } = parameters
-  const chosen = typeof connection === 'string' ? await lookUp('a connection', findConnection(connection)) : null
+  const chosen =
+    typeof connection === 'string'
+      ? await lookUp('a connection', findConnection(connection))
+      : null
   if (chosen) {
     return (
       <>
@@ -45,9 +52,12 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
 
   const { another, error, step } = parameters
   const isStart = [another, error, step].every((parameter) => parameter === undefined)
-  // At this URL, kept-email.inline.js deletes the address, and page-proxy.ts makes the provider ask who signs in.
+  // At this URL, kept-email.inline.js deletes the address, and page-proxy.ts makes the
+  // provider ask who signs in.
   const anotherUrl = `/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`
-  const challenged = isStart ? await lookUp('a challenge', findBrowserChallenge(await headers())) : null
+  const challenged = isStart
+    ? await lookUp('a challenge', findBrowserChallenge(await headers()))
+    : null
   if (challenged) {
     return (
       <NeedsScript shared={shared} texts={sso}>
@@ -60,7 +70,9 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       </NeedsScript>
     )
   }
-  const session = isStart ? await lookUp('a session', findBrowserSession(await headers())) : null
+  const session = isStart
+    ? await lookUp('a session', findBrowserSession(await headers()))
+    : null
   if (session) {
     return (
       <Screen app={app} title={home.signedIn} icon="good">
@@ -89,8 +101,13 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
   const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
-  const rejections = { email: signIn.invalidEmail, unknown: signIn.unknownEmail, expired: secondFactor.expired }
-  const rejection = Object.entries(rejections).find(([name]) => name === error)?.[1] ?? null
+  const rejections = {
+    email: signIn.invalidEmail,
+    unknown: signIn.unknownEmail,
+    expired: secondFactor.expired,
+  }
+  const rejection =
+    Object.entries(rejections).find(([name]) => name === error)?.[1] ?? null
   const form = (
     <SignInForm
       {...{ app, language, shared, next, emailFirst, rejection }}

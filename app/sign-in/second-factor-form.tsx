@@ -17,20 +17,26 @@ type Properties = PageTexts & {
 
 /** Asks for the second factor after the password was verified. */
 export function SecondFactorForm(properties: Properties) {
-  const { app, language, shared, texts, challenge, email, destination, anotherUrl } = properties
+  const { app, language, shared, texts, challenge, email, destination, anotherUrl } =
+    properties
   const form = useForm()
 
   async function submit(): Promise<void> {
     const { name, value } = form.input('code')!
-    const missing = value.trim() ? null : ({ field: 'code', text: texts.empty.code } as const)
-    const outcome = await form.send(missing, () => post(paths.signInSecondFactor, { challenge, [name]: value }))
+    const missing = value.trim()
+      ? null
+      : ({ field: 'code', text: texts.empty.code } as const)
+    const outcome = await form.send(missing, () =>
+      post(paths.signInSecondFactor, { challenge, [name]: value }),
+    )
     if (outcome?.kind === 'rejected' && outcome.code !== 'CHALLENGE_INVALID')
       return form.setProblem(codeProblem(outcome, texts))
     if (outcome?.kind !== 'rejected' && outcome?.kind !== 'done') return
     const isDone = outcome.kind === 'done'
     const againUrl = `/sign-in?step=password&error=expired${location.search.replace('?', '&')}`
     window.keep('email', isDone ? null : email)
-    location.replace(isDone ? destination : againUrl) // `replace` makes the Back button skip this page
+    // `replace` makes the Back button skip this page
+    location.replace(isDone ? destination : againUrl)
   }
 
   return (

@@ -13,7 +13,10 @@ type Properties = PageTexts & {
   texts: Texts['signIn']
   /** Null if users sign in through an identity provider only. */
   passwordTexts: Texts['passwordField'] | null
-  /** Whether to ask for the email address before the password, because the address may belong to a connection. */
+  /**
+   * Whether to ask for the email address before the password, because the address may
+   * belong to a connection.
+   */
   emailFirst: boolean
   /** The error of a form that was sent without scripts, or of the second factor. */
   rejection: string | null
@@ -25,34 +28,64 @@ type Properties = PageTexts & {
 /** What the form asks for. The stage `password` follows `email`. */
 type Stage = 'email' | 'password' | 'both'
 
-/** Asks for the email address, and for the password unless the address leads to an identity provider. */
+/**
+ * Asks for the email address, and for the password unless the address leads to an
+ * identity provider.
+ */
 export function SignInForm(properties: Properties) {
-  const { app, language, texts, shared, passwordTexts, emailFirst, rejection, next, destination } = properties
+  const {
+    app,
+    language,
+    texts,
+    shared,
+    passwordTexts,
+    emailFirst,
+    rejection,
+    next,
+    destination,
+  } = properties
   const [stage, setStage] = useState<Stage>(emailFirst ? 'email' : 'both')
-  const form = useForm(true, rejection ? { field: emailFirst ? 'email' : 'password', text: rejection } : null)
+  const form = useForm(
+    true,
+    rejection ? { field: emailFirst ? 'email' : 'password', text: rejection } : null,
+  )
   const { problem, pending } = form
 
   async function submit(): Promise<void> {
     const email = form.input('email')!.value.trim()
-    const wrong: Problem | null = isAddress(email) ? null : { field: 'email', text: texts.invalidEmail }
+    const wrong: Problem | null = isAddress(email)
+      ? null
+      : { field: 'email', text: texts.invalidEmail }
     if (stage === 'email') return find(email, wrong)
     const password = form.input('password')!.value
-    const missing: Problem | null = password ? null : { field: 'password', text: texts.emptyPassword }
-    const outcome = await form.send(wrong ?? missing, () => post(paths.signIn, { email, password }))
-    if (outcome?.kind === 'rejected') form.setProblem({ field: 'password', text: texts.wrongPassword })
+    const missing: Problem | null = password
+      ? null
+      : { field: 'password', text: texts.emptyPassword }
+    const outcome = await form.send(wrong ?? missing, () =>
+      post(paths.signIn, { email, password }),
+    )
+    if (outcome?.kind === 'rejected')
+      form.setProblem({ field: 'password', text: texts.wrongPassword })
     if (outcome?.kind !== 'done') return
-    if (outcome.code === 'SECOND_FACTOR_REQUIRED') return location.replace(signInPageUrl('/sign-in', next))
+    if (outcome.code === 'SECOND_FACTOR_REQUIRED')
+      return location.replace(signInPageUrl('/sign-in', next))
     window.keep('email', null)
     location.replace(destination) // `replace` makes the Back button skip this page
   }
 
   async function find(email: string, wrong: Problem | null): Promise<void> {
     const outcome = await form.send(wrong, async () => {
-      const found = await post(paths.findSsoConnection, new URLSearchParams(next ? { email, next } : { email }))
+      const found = await post(
+        paths.findSsoConnection,
+        new URLSearchParams(next ? { email, next } : { email }),
+      )
       // The request changes nothing, so a lost response is treated as a failed request.
-      return found.kind === 'unknown' ? ({ kind: 'unavailable', waitSeconds: 5 } as const) : found
+      return found.kind === 'unknown'
+        ? ({ kind: 'unavailable', waitSeconds: 5 } as const)
+        : found
     })
-    if (outcome?.kind === 'rejected') form.setProblem({ field: 'email', text: texts.invalidEmail })
+    if (outcome?.kind === 'rejected')
+      form.setProblem({ field: 'email', text: texts.invalidEmail })
     if (outcome?.kind !== 'done') return
     if (outcome.returnTo) return location.assign(outcome.returnTo)
     if (passwordTexts) return enter('password')
@@ -68,12 +101,15 @@ export function SignInForm(properties: Properties) {
 
   const shown = useRef(stage)
   useEffect(() => {
-    if (shown.current !== stage) form.input(stage === 'email' ? 'email' : 'password')?.focus()
+    if (shown.current !== stage)
+      form.input(stage === 'email' ? 'email' : 'password')?.focus()
     shown.current = stage
   }, [stage])
 
   const asksPassword = stage !== 'email'
-  const linkUrl = asksPassword ? properties.forgotPasswordUrl : passwordTexts && passwordStep(next)
+  const linkUrl = asksPassword
+    ? properties.forgotPasswordUrl
+    : passwordTexts && passwordStep(next)
   const errorOf = (field: Problem['field']) => problem?.field === field && problem.text
   const prefix = shared.errorPrefix
   return (
@@ -97,7 +133,12 @@ export function SignInForm(properties: Properties) {
           enterKeyHint="next"
           button={
             stage === 'password' && (
-              <button type="button" className="show" aria-label={texts.changeLabel} onClick={() => enter('email')}>
+              <button
+                type="button"
+                className="show"
+                aria-label={texts.changeLabel}
+                onClick={() => enter('email')}
+              >
                 {texts.change}
               </button>
             )
@@ -125,7 +166,10 @@ export function SignInForm(properties: Properties) {
   )
 }
 
-/** Returns the URL of the password step, for users who have a password although their domain has a connection. */
+/**
+ * Returns the URL of the password step, for users who have a password although their
+ * domain has a connection.
+ */
 function passwordStep(next: string | null): string {
   return `/sign-in?${new URLSearchParams(next ? { step: 'password', next } : { step: 'password' })}`
 }

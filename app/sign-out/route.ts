@@ -15,8 +15,12 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     try {
       await endSessions(await presentedSessionIds(request.headers))
     } catch (error) {
-      // Deleting the cookies signs the user out anyway, because this browser has no other copy of the tokens.
-      log.error({ route: 'sign-out-page', cause: describeCause(error) }, 'a session could not be ended')
+      // Deleting the cookies signs the user out anyway, because this browser has no other
+      // copy of the tokens.
+      log.error(
+        { route: 'sign-out-page', cause: describeCause(error) },
+        'a session could not be ended',
+      )
     }
     return seeOther('/?signed-out')
   },

@@ -6,7 +6,16 @@ import { makeKnownBrowser } from '../../lib/password/known-browser'
 import { disableUser } from '../../lib/user'
 import { dashboardCode } from '../support/dashboard'
 import { documentedFetch } from '../support/documented'
-import { cookiesOf, expect, newCode, newPassword, newToken, postTo, type Sql, test } from '../support/fixtures'
+import {
+  cookiesOf,
+  expect,
+  newCode,
+  newPassword,
+  newToken,
+  postTo,
+  type Sql,
+  test,
+} from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { send } from '../support/raw-http'
 import { inOrderOfLock, lockRow } from '../support/row-lock'
@@ -23,29 +32,42 @@ test.beforeAll(async () => {
 test.afterAll(() => server?.stop())
 
 type Tokens = { token: string; refreshToken: string }
-const firefox = { 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0' }
+const firefox = {
+  'User-Agent': 'Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0',
+}
 
 const call = (path: string, body: object, headers: Record<string, string> = {}) =>
   postTo(server.url + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
 const bearer = ({ token }: Tokens) => ({ Authorization: `Bearer ${token}` })
-const sessionIdOf = ({ token }: Tokens) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid
+const sessionIdOf = ({ token }: Tokens) =>
+  JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid
 const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
   (await call(paths.signIn, { email, password }, headers)).body as Tokens
 const signInWithCode = async (user: { id: string; email: string }) =>
   (await call(paths.exchangeSsoCode, { code: await newCode(user) })).body as Tokens
 const openDashboard = async (browser: Tokens) =>
-  (await call(paths.exchangeSsoCode, (await dashboardCode(server.url, browser))!)).body as Tokens
+  (await call(paths.exchangeSsoCode, (await dashboardCode(server.url, browser))!))
+    .body as Tokens
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-  return documentedFetch(server.url + path, { headers: { 'X-Forwarded-For': newAddress(), ...headers } })
+  return documentedFetch(server.url + path, {
+    headers: { 'X-Forwarded-For': newAddress(), ...headers },
+  })
 }
 /** Returns for each session whether it is live. */
 const liveOf = (...sessions: Tokens[]) =>
-  Promise.all(sessions.map(async (session) => (await get(paths.getSession, bearer(session))).ok))
+  Promise.all(
+    sessions.map(async (session) => (await get(paths.getSession, bearer(session))).ok),
+  )
 
 test.describe('sessions', () => {
-  test('lists a browser session and its dashboard sessions as one live session', async ({ sql }) => {
-    const [user, stranger] = [await newPasswordUser(sql, { cost: 4 }), await newPasswordUser(sql, { cost: 4 })]
+  test('lists a browser session and its dashboard sessions as one live session', async ({
+    sql,
+  }) => {
+    const [user, stranger] = [
+      await newPasswordUser(sql, { cost: 4 }),
+      await newPasswordUser(sql, { cost: 4 }),
+    ]
     const ended = await signInWithCode(user)
     await call(paths.signOut, {}, bearer(ended))
     const expired = sessionIdOf(await signInWithCode(user))
@@ -64,16 +86,27 @@ test.describe('sessions', () => {
     const dashboard = await openDashboard(browser)
     const code = await signInWithCode(user)
     const used = (id: string, hours: number) =>
-      sql(`UPDATE sessions SET rotated_at = created_at + make_interval(hours => $2) WHERE id = $1`, [id, hours])
+      sql(
+        `UPDATE sessions SET rotated_at = created_at + make_interval(hours => $2) WHERE id = $1`,
+        [id, hours],
+      )
     await used(sessionIdOf(browser), 1)
     await used(sessionIdOf(dashboard), 2)
-    const [times] = await sql(`SELECT created_at, rotated_at FROM sessions WHERE id = $1`, [sessionIdOf(dashboard)])
+    const [times] = await sql(
+      `SELECT created_at, rotated_at FROM sessions WHERE id = $1`,
+      [sessionIdOf(dashboard)],
+    )
 
     const listed = async (headers: Record<string, string>) =>
       (await (await get(paths.listSessions, headers)).json()).sessions
     const sessions = await listed(bearer(browser))
     expect(sessions).toMatchObject([
-      { id: sessionIdOf(code), device: null, current: false, signedInWith: { method: 'code' } },
+      {
+        id: sessionIdOf(code),
+        device: null,
+        current: false,
+        signedInWith: { method: 'code' },
+      },
       {
         ...{
           id: sessionIdOf(browser),
@@ -83,79 +116,155 @@ test.describe('sessions', () => {
         },
         lastUsedAt: times!.rotated_at.toISOString(),
       },
-      { current: false, signedInWith: { method: 'sso', connection: { slug, name: 'Acme' } } },
+      {
+        current: false,
+        signedInWith: { method: 'sso', connection: { slug, name: 'Acme' } },
+      },
     ])
-    const daysAgo = (instant: string) => Math.round((Date.now() - Date.parse(instant)) / 86_400_000)
-    expect([daysAgo(sessions[2].createdAt), daysAgo(sessions[2].lastUsedAt)]).toEqual([3, 2])
+    const daysAgo = (instant: string) =>
+      Math.round((Date.now() - Date.parse(instant)) / 86_400_000)
+    expect([daysAgo(sessions[2].createdAt), daysAgo(sessions[2].lastUsedAt)]).toEqual([
+      3, 2,
+    ])
     for (const headers of [bearer(dashboard), { Cookie: `session=${browser.token}` }])
       expect(await listed(headers)).toEqual(sessions)
     await sql('DELETE FROM connections WHERE slug = $1', [slug])
     expect((await listed(bearer(browser)))[2].signedInWith).toEqual({ method: 'sso' })
   })
 
-  test('ends a browser session of the user and its dashboard sessions, and ignores all other IDs', async ({ sql }) => {
-    const [user, stranger] = [await newPasswordUser(sql, { cost: 4 }), await newPasswordUser(sql, { cost: 4 })]
-    const [browser, other, foreign] = [await signIn(user), await signIn(user), await signIn(stranger)]
-    const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
+  test('ends a browser session of the user and its dashboard sessions, and ignores all other IDs', async ({
+    sql,
+  }) => {
+    const [user, stranger] = [
+      await newPasswordUser(sql, { cost: 4 }),
+      await newPasswordUser(sql, { cost: 4 }),
+    ]
+    const [browser, other, foreign] = [
+      await signIn(user),
+      await signIn(user),
+      await signIn(stranger),
+    ]
+    const [dashboard, ofOther] = [
+      await openDashboard(browser),
+      await openDashboard(other),
+    ]
     const end = async (sessionId: string, by = browser) => {
       const { status, body } = await call(paths.endSessions, { sessionId }, bearer(by))
       expect([status, body], sessionId).toEqual([200, { ok: true }])
       return liveOf(browser, dashboard, other, ofOther, foreign)
     }
-    const ignored = [sessionIdOf(foreign), sessionIdOf(dashboard), sessionIdOf(ofOther), randomUUID(), 'x', '']
-    for (const id of ignored) expect(await end(id), id).toEqual([true, true, true, true, true])
+    const ignored = [
+      sessionIdOf(foreign),
+      sessionIdOf(dashboard),
+      sessionIdOf(ofOther),
+      randomUUID(),
+      'x',
+      '',
+    ]
+    for (const id of ignored)
+      expect(await end(id), id).toEqual([true, true, true, true, true])
     expect(await end(sessionIdOf(other))).toEqual([true, true, false, false, true])
-    expect(await end(sessionIdOf(browser), dashboard)).toEqual([false, false, false, false, true])
+    expect(await end(sessionIdOf(browser), dashboard)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      true,
+    ])
   })
 
-  test('ends the sessions of all other browsers and their dashboards, and deletes unused codes', async ({ sql }) => {
+  test('ends the sessions of all other browsers and their dashboards, and deletes unused codes', async ({
+    sql,
+  }) => {
     for (const byDashboard of [false, true]) {
       const user = await newPasswordUser(sql, { cost: 4 })
       const [browser, other] = [await signIn(user), await signInWithCode(user)]
-      const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
+      const [dashboard, ofOther] = [
+        await openDashboard(browser),
+        await openDashboard(other),
+      ]
       const code = await newCode(user)
       const others = { others: true }
-      expect((await call(paths.endSessions, others, bearer(byDashboard ? dashboard : browser))).status).toBe(200)
-      expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([true, true, false, false])
+      expect(
+        (await call(paths.endSessions, others, bearer(byDashboard ? dashboard : browser)))
+          .status,
+      ).toBe(200)
+      expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([
+        true,
+        true,
+        false,
+        false,
+      ])
       expect((await call(paths.exchangeSsoCode, { code })).status).toBe(400)
     }
   })
 
-  test('ends a session that starts while the user ends all other sessions', async ({ sql }) => {
+  test('ends a session that starts while the user ends all other sessions', async ({
+    sql,
+  }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const browser = await signIn(user)
     const lock = await lockRow('users', 'id = $1', user.id)
     const endOthers = () => call(paths.endSessions, { others: true }, bearer(browser))
     await inOrderOfLock(lock, () => signIn(user), endOthers)
-    expect(await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([
-      { id: sessionIdOf(browser) },
-    ])
+    expect(
+      await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
+        user.id,
+      ]),
+    ).toEqual([{ id: sessionIdOf(browser) }])
   })
 
-  test('rejects requests without a live session and requests from another site', async ({ sql }) => {
+  test('rejects requests without a live session and requests from another site', async ({
+    sql,
+  }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const [browser, other] = [await signIn(user), await signIn(user)]
     const ended = await signIn(user)
     await call(paths.signOut, {}, bearer(ended))
     const change = { currentPassword: user.password, password: newPassword() }
-    const requests = { [paths.endSessions]: { others: true }, [paths.changePassword]: change }
-    const without = [{}, bearer(ended), { Cookie: `refresh=${browser.refreshToken}` }] as Record<string, string>[]
+    const requests = {
+      [paths.endSessions]: { others: true },
+      [paths.changePassword]: change,
+    }
+    const without = [
+      {},
+      bearer(ended),
+      { Cookie: `refresh=${browser.refreshToken}` },
+    ] as Record<string, string>[]
     for (const headers of without) {
       expect((await get(paths.listSessions, headers)).status).toBe(401)
       for (const [path, body] of Object.entries(requests))
         expect((await call(path, body, headers)).body.code, path).toBe('SESSION_INVALID')
     }
     const cookie = { Cookie: `session=${browser.token}`, 'X-Forwarded-For': newAddress() }
-    const json = { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' }
+    const json = {
+      'Content-Type': 'application/json',
+      'Sec-Fetch-Site': 'cross-site',
+      'Sec-Fetch-Mode': 'cors',
+    }
     for (const [path, body] of Object.entries(requests)) {
       const post = (headers: Record<string, string>) =>
-        send(server.url + path, { method: 'POST', headers: { ...cookie, ...headers }, body: JSON.stringify(body) })
+        send(server.url + path, {
+          method: 'POST',
+          headers: { ...cookie, ...headers },
+          body: JSON.stringify(body),
+        })
       expect((await post(json)).status).toBe(403)
-      expect((await post({ 'Content-Type': 'text/plain', 'Sec-Fetch-Site': 'same-site' })).status).toBe(415)
+      expect(
+        (await post({ 'Content-Type': 'text/plain', 'Sec-Fetch-Site': 'same-site' }))
+          .status,
+      ).toBe(415)
     }
     for (const body of [{}, { others: false }, { others: 'true' }, { sessionId: 1 }]) {
-      const { status, body: rejection } = await call(paths.endSessions, body, bearer(browser))
-      expect([status, rejection.issues![0]!.code], JSON.stringify(body)).toEqual([400, 'invalid_type'])
+      const { status, body: rejection } = await call(
+        paths.endSessions,
+        body,
+        bearer(browser),
+      )
+      expect([status, rejection.issues![0]!.code], JSON.stringify(body)).toEqual([
+        400,
+        'invalid_type',
+      ])
     }
     expect(await liveOf(browser, other)).toEqual([true, true])
   })
@@ -164,34 +273,72 @@ test.describe('sessions', () => {
 test.describe('password change', () => {
   const wrong = 'not the password'
   const newUser = (sql: Sql) => newPasswordUser(sql, { cost: 4 })
-  const change = (by: Tokens, currentPassword: string, password: string, headers: Record<string, string> = {}) =>
-    call(paths.changePassword, { currentPassword, password }, { ...bearer(by), ...headers })
+  const change = (
+    by: Tokens,
+    currentPassword: string,
+    password: string,
+    headers: Record<string, string> = {},
+  ) =>
+    call(
+      paths.changePassword,
+      { currentPassword, password },
+      { ...bearer(by), ...headers },
+    )
   const mailsOf = async (sql: Sql, { id }: { id: string }) =>
-    (await sql('SELECT kind FROM mails WHERE user_id = $1 ORDER BY kind', [id])).map(({ kind }) => kind)
+    (await sql('SELECT kind FROM mails WHERE user_id = $1 ORDER BY kind', [id])).map(
+      ({ kind }) => kind,
+    )
   const hashOf = async (sql: Sql, { id }: { id: string }) =>
     (await sql('SELECT password_hash FROM users WHERE id = $1', [id]))[0]!.password_hash
 
-  test('replaces the password, ends other sessions, deletes unused codes, emails a notice', async ({ sql, url }) => {
+  test('replaces the password, ends other sessions, deletes unused codes, emails a notice', async ({
+    sql,
+    url,
+  }) => {
     const user = await newUser(sql)
     const [browser, other] = [await signIn(user), await signIn(user)]
-    const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
+    const [dashboard, ofOther] = [
+      await openDashboard(browser),
+      await openDashboard(other),
+    ]
     const [code, password] = [await newCode(user), newPassword()]
-    await sql(`INSERT INTO mails (kind, user_id, language) VALUES ('reset', $1, 'en')`, [user.id])
-    const { status, body, headers } = await change(browser, user.password, password, firefox)
+    await sql(`INSERT INTO mails (kind, user_id, language) VALUES ('reset', $1, 'en')`, [
+      user.id,
+    ])
+    const { status, body, headers } = await change(
+      browser,
+      user.password,
+      password,
+      firefox,
+    )
     expect([status, body]).toEqual([200, { ok: true }])
-    expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([true, true, false, false])
+    expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ])
     expect((await call(paths.exchangeSsoCode, { code })).status).toBe(400)
     expect((await call(paths.signIn, { ...user })).body.code).toBe('SIGN_IN_INVALID')
     expect((await call(paths.signIn, { ...user, password })).status).toBe(200)
     expect(await mailsOf(sql, user)).toContain('password-changed')
     expect(await mailsOf(sql, user), 'its link would still work').not.toContain('reset')
-    const line = { route: 'password-change', userId: user.id, sessionId: sessionIdOf(browser) }
+    const line = {
+      route: 'password-change',
+      userId: user.id,
+      sessionId: sessionIdOf(browser),
+    }
     expect(server.logged(headers.get('x-request-id')!)).toMatchObject([line])
     const elsewhere = await postTo(url + paths.changePassword, {}, bearer(browser))
-    expect([elsewhere.status, elsewhere.body.code], 'without PASSWORD_SIGN_IN').toEqual([404, 'NOT_FOUND'])
+    expect([elsewhere.status, elsewhere.body.code], 'without PASSWORD_SIGN_IN').toEqual([
+      404,
+      'NOT_FOUND',
+    ])
   })
 
-  test('changes nothing if the current password is wrong or a reset would reject the new one', async ({ sql }) => {
+  test('changes nothing if the current password is wrong or a reset would reject the new one', async ({
+    sql,
+  }) => {
     const user = await newUser(sql)
     const [browser, other] = [await signIn(user), await signIn(user)]
     const before = await hashOf(sql, user)
@@ -204,14 +351,27 @@ test.describe('password change', () => {
       [user.password, user.email, 'too_guessable'],
     ] as const) {
       const { status, body } = await change(browser, current, password)
-      const expected = code ? ['VALIDATION_ERROR', ['password'], code] : ['SIGN_IN_INVALID', undefined, undefined]
-      expect([status, body.code, body.issues?.[0]?.path, body.issues?.[0]?.code]).toEqual([400, ...expected])
+      const expected = code
+        ? ['VALIDATION_ERROR', ['password'], code]
+        : ['SIGN_IN_INVALID', undefined, undefined]
+      expect([status, body.code, body.issues?.[0]?.path, body.issues?.[0]?.code]).toEqual(
+        [400, ...expected],
+      )
     }
-    expect([await hashOf(sql, user), await liveOf(browser, other)]).toEqual([before, [true, true]])
+    expect([await hashOf(sql, user), await liveOf(browser, other)]).toEqual([
+      before,
+      [true, true],
+    ])
     expect(await mailsOf(sql, user)).not.toContain('password-changed')
-    for (const assignment of [`password_policy = 'never'`, 'password_policy = NULL, password_hash = NULL']) {
+    for (const assignment of [
+      `password_policy = 'never'`,
+      'password_policy = NULL, password_hash = NULL',
+    ]) {
       await sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
-      expect((await change(browser, user.password, newPassword())).body.code, assignment).toBe('SIGN_IN_INVALID')
+      expect(
+        (await change(browser, user.password, newPassword())).body.code,
+        assignment,
+      ).toBe('SIGN_IN_INVALID')
     }
   })
 
@@ -222,7 +382,9 @@ test.describe('password change', () => {
     const browser = known.body as Tokens
     const network = { 'X-Forwarded-For': newAddress() }
     for (let count = 0; count <= passwordLimits.perAccountAndNetwork; count++)
-      expect((await change(browser, user.password, 'password1', network)).body.code).toBe('VALIDATION_ERROR')
+      expect((await change(browser, user.password, 'password1', network)).body.code).toBe(
+        'VALIDATION_ERROR',
+      )
     for (let count = 0; count < passwordLimits.perAccountAndNetwork; count++)
       expect((await change(browser, wrong, password, network)).status).toBe(400)
     expect((await call(paths.signIn, { ...user }, network)).status).toBe(429)
@@ -233,7 +395,9 @@ test.describe('password change', () => {
     ).toBe(200)
   })
 
-  for (const [what, prepare] of Object.entries<(user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>>({
+  for (const [what, prepare] of Object.entries<
+    (user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>
+  >({
     'a reset': async (user) => {
       const token = await newToken(user)
       return () => call(paths.resetPassword, { token, password: newPassword() })
@@ -256,42 +420,59 @@ test.describe('password change', () => {
       const browser = await signIn(user)
       const first = await prepare(user, sql)
       const lock = await lockRow('users', 'id = $1', user.id)
-      const [, slower] = await inOrderOfLock(lock, first, () => change(browser, user.password, password))
+      const [, slower] = await inOrderOfLock(lock, first, () =>
+        change(browser, user.password, password),
+      )
       expect([slower.status, slower.body.code]).toEqual([400, 'SIGN_IN_INVALID'])
       expect(await bcrypt.compare(password, await hashOf(sql, user))).toBe(false)
     })
   }
 })
 
-test('emails a user about a password sign-in in a new browser, except about the first sign-in', async ({ sql }) => {
+test('emails a user about a password sign-in in a new browser, except about the first sign-in', async ({
+  sql,
+}) => {
   const newUser = () => newPasswordUser(sql, { cost: 4 })
   const [user, fresh, old] = [await newUser(), await newUser(), await newUser()]
-  const mails = (of = user) => sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [of.id])
+  const mails = (of = user) =>
+    sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [of.id])
   const enter = (headers = {}, as = user) => call(paths.signIn, { ...as }, headers)
-  const expectMails = (count: number, of = user) => expect.poll(async () => (await mails(of)).length).toBe(count)
-  const change = (of: typeof user, assignment: string) => sql(`UPDATE users SET ${assignment} WHERE id = $1`, [of.id])
+  const expectMails = (count: number, of = user) =>
+    expect.poll(async () => (await mails(of)).length).toBe(count)
+  const change = (of: typeof user, assignment: string) =>
+    sql(`UPDATE users SET ${assignment} WHERE id = $1`, [of.id])
   await enter({}, fresh)
-  await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day')`, [user.id])
+  await sql(
+    `INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day')`,
+    [user.id],
+  )
   const Cookie = `known=${makeKnownBrowser(user.email, null, Math.floor(Date.now() / 1000))}`
   await enter({ Cookie })
   await call(paths.signIn, { ...user, password: 'not the password' })
   await enter({ ...firefox, 'Accept-Language': 'de' })
   await expectMails(1)
-  expect(await mails()).toEqual([{ kind: 'new-device', language: 'de', device: 'Firefox on Windows' }])
+  expect(await mails()).toEqual([
+    { kind: 'new-device', language: 'de', device: 'Firefox on Windows' },
+  ])
   await change(user, `password_changed_at = now() + interval '2 seconds'`) // the time in the cookie is in whole seconds
   await enter({ Cookie })
   await expectMails(2)
   await change(old, `password_changed_at = NULL, created_at = now() - interval '8 days'`)
-  await enter({}, old) // the app can't know that this is the first sign-in, because old sessions are deleted
+  // the app can't know that this is the first sign-in, because old sessions are deleted
+  await enter({}, old)
   await expectMails(1, old)
   expect(await mails(fresh)).toEqual([])
   for (let count = 0; count < 10; count++) await enter()
   await expectMails(10)
 
-  await sql(`ALTER TABLE mails ADD CONSTRAINT no_new_device CHECK (kind <> 'new-device') NOT VALID`)
+  await sql(
+    `ALTER TABLE mails ADD CONSTRAINT no_new_device CHECK (kind <> 'new-device') NOT VALID`,
+  )
   await sql('DELETE FROM mails WHERE user_id = $1', [user.id])
   expect((await enter()).status).toBe(200)
-  await expect.poll(server.output).toContain('an email about a new device could not be queued')
+  await expect
+    .poll(server.output)
+    .toContain('an email about a new device could not be queued')
   await sql('ALTER TABLE mails DROP CONSTRAINT no_new_device')
   expect(await mails()).toEqual([])
 })

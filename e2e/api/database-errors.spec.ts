@@ -29,7 +29,8 @@ test('sends 503 for a temporary database error, and 500 for any other', async ()
      INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT $1, id, now() + interval '1 hour' FROM added`,
     [createHash('sha256').update(code).digest()],
   )
-  const exchange = () => postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
+  const exchange = () =>
+    postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
   for (const [sqlState, ...expected] of [
     ['40001', 503, 'SERVICE_UNAVAILABLE', undefined],
     ['57P02', 503, 'SERVICE_UNAVAILABLE', 'unknown'],
@@ -58,7 +59,9 @@ test('logs which lookup of a page failed, without the error message of the datab
     expect((await fetch(server.url + path, { headers })).status, path).toBe(500)
   for (const what of ['a session', 'a connection', 'the connections'])
     await expect.poll(server.output).toContain(`${what} could not be looked up`)
-  expect(server.output()).toContain('"name":"PrismaClientKnownRequestError","code":"42P01"')
+  expect(server.output()).toContain(
+    '"name":"PrismaClientKnownRequestError","code":"42P01"',
+  )
   expect(server.output()).not.toContain('does not exist')
   await database.sql(`
     ALTER TABLE sessions_of_ada RENAME TO sessions;
@@ -66,18 +69,28 @@ test('logs which lookup of a page failed, without the error message of the datab
 })
 
 test('is ready only if all migrations of this version are applied, and otherwise logs what to do', async () => {
-  const ready = async () => (await documentedFetch(`${server.url}/api/health/ready`)).status
+  const ready = async () =>
+    (await documentedFetch(`${server.url}/api/health/ready`)).status
   expect(await ready()).toBe(200)
-  const [latest] = await database.sql('SELECT max(migration_name) AS name FROM _prisma_migrations')
-  await database.sql('UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1', [latest!.name])
+  const [latest] = await database.sql(
+    'SELECT max(migration_name) AS name FROM _prisma_migrations',
+  )
+  await database.sql(
+    'UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1',
+    [latest!.name],
+  )
   expect(await ready()).toBe(503)
   await database.sql('ALTER TABLE _prisma_migrations RENAME TO migrations_of_ada')
   expect(await ready()).toBe(503)
   await database.sql('ALTER TABLE migrations_of_ada RENAME TO _prisma_migrations')
   await database.sql('UPDATE _prisma_migrations SET rolled_back_at = NULL')
   expect(await ready()).toBe(200)
-  await expect.poll(server.output).toContain(`"pending":["${latest!.name}"],"msg":"migrations are pending: npm run mig`)
-  await expect.poll(server.output).toContain('the database was never migrated: npm run migrate')
+  await expect
+    .poll(server.output)
+    .toContain(`"pending":["${latest!.name}"],"msg":"migrations are pending: npm run mig`)
+  await expect
+    .poll(server.output)
+    .toContain('the database was never migrated: npm run migrate')
 })
 
 test('DATABASE_POOL_SIZE is the maximum number of database connections of a process', async () => {
@@ -85,10 +98,18 @@ test('DATABASE_POOL_SIZE is the maximum number of database connections of a proc
   await holder.connect()
   await holder.query('BEGIN; LOCK TABLE exchange_codes')
   const exchanges = Array.from({ length: 6 }, () =>
-    postTo(server.url + exchangePath, { code: 'fabricated' }, { 'X-Forwarded-For': newAddress() }),
+    postTo(
+      server.url + exchangePath,
+      { code: 'fabricated' },
+      { 'X-Forwarded-For': newAddress() },
+    ),
   )
   const count = async (condition: string) =>
-    (await database.sql(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`)).length
+    (
+      await database.sql(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`,
+      )
+    ).length
   await expect.poll(() => count(`wait_event_type = 'Lock'`)).toBe(2)
   await holder.query('COMMIT')
   await holder.end()
@@ -103,7 +124,8 @@ test('every constraint rejects invalid rows', async () => {
     `INSERT INTO exchange_codes (user_id, expires_at, ${columns}) VALUES (gen_random_uuid(), ${later}, ${values})`
   const connection = (slug: string, kind: string, settings: string) =>
     `INSERT INTO connections (name, slug, kind, settings) VALUES ('x', '${slug}', '${kind}', '${settings}')`
-  const domain = (name: string) => `INSERT INTO connection_domains VALUES ('${name}', gen_random_uuid())`
+  const domain = (name: string) =>
+    `INSERT INTO connection_domains VALUES ('${name}', gen_random_uuid())`
   const identity = (issuer: string, subject: string) =>
     `INSERT INTO identities (connection_id, issuer, subject, user_id)
      VALUES (gen_random_uuid(), '${issuer}', '${subject}', gen_random_uuid())`
@@ -112,9 +134,12 @@ test('every constraint rejects invalid rows', async () => {
      VALUES (gen_random_uuid(), 'x', ${later}, ${state}, ${browser})`
   const mail = (columns: string, values: string) =>
     `INSERT INTO mails (user_id, ${columns}) VALUES (gen_random_uuid(), ${values})`
-  const attempts = (key: string, count: number) => `INSERT INTO password_attempts VALUES (${key}, ${count}, ${later})`
+  const attempts = (key: string, count: number) =>
+    `INSERT INTO password_attempts VALUES (${key}, ${count}, ${later})`
   const rejected: Record<string, string[]> = {
-    users_email_is_lower_case: [`INSERT INTO users (email, email_domain) VALUES ('Ada@example.com', 'example.com')`],
+    users_email_is_lower_case: [
+      `INSERT INTO users (email, email_domain) VALUES ('Ada@example.com', 'example.com')`,
+    ],
     users_email_domain_is_of_email: [
       `INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.org')`,
     ],
@@ -126,8 +151,12 @@ test('every constraint rejects invalid rows', async () => {
       code('code_hash, used_at', `${hash}, now()`),
       code('code_hash, session_id', `${hash}, gen_random_uuid()`),
     ],
-    exchange_codes_browser_hash_is_sha256: [code('code_hash, browser_hash', `${hash}, ${short}`)],
-    exchange_codes_code_challenge_is_sha256: [code('code_hash, code_challenge', `${hash}, ${short}`)],
+    exchange_codes_browser_hash_is_sha256: [
+      code('code_hash, browser_hash', `${hash}, ${short}`),
+    ],
+    exchange_codes_code_challenge_is_sha256: [
+      code('code_hash, code_challenge', `${hash}, ${short}`),
+    ],
     exchange_codes_used_by_is_sha256: [code('code_hash, used_by', `${hash}, ${short}`)],
     reset_tokens_token_hash_is_sha256: [
       `INSERT INTO reset_tokens (user_id, token_hash, expires_at) VALUES (gen_random_uuid(), ${short}, ${later})`,
@@ -139,21 +168,37 @@ test('every constraint rejects invalid rows', async () => {
       `INSERT INTO sessions (user_id, expires_at, device) VALUES (gen_random_uuid(), ${later}, 'Mozilla/5.0')`,
     ],
     second_factors_failures_are_bounded: [-1, 101].map(
-      (failures) => `INSERT INTO second_factors VALUES (gen_random_uuid(), 'x', 0, ${failures})`,
+      (failures) =>
+        `INSERT INTO second_factors VALUES (gen_random_uuid(), 'x', 0, ${failures})`,
     ),
-    recovery_codes_hash_is_sha256: [`INSERT INTO recovery_codes VALUES (gen_random_uuid(), ${short})`],
+    recovery_codes_hash_is_sha256: [
+      `INSERT INTO recovery_codes VALUES (gen_random_uuid(), ${short})`,
+    ],
     widget_tokens_token_hash_is_sha256: [
       `INSERT INTO widget_tokens (widget_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],
-    connections_slug_is_a_path_segment: ['', 'Acme', 'a/b', '-a', 'a-', 'a'.repeat(64)].map((slug) =>
-      connection(slug, 'oidc', '{}'),
-    ),
-    connections_settings_is_an_object: [connection('acme', 'oidc', '[]'), connection('acme', 'saml', '"x"')],
+    connections_slug_is_a_path_segment: [
+      '',
+      'Acme',
+      'a/b',
+      '-a',
+      'a-',
+      'a'.repeat(64),
+    ].map((slug) => connection(slug, 'oidc', '{}')),
+    connections_settings_is_an_object: [
+      connection('acme', 'oidc', '[]'),
+      connection('acme', 'saml', '"x"'),
+    ],
     connections_session_hours_are_of_a_week: [0, 169].map(
       (hours) =>
         `INSERT INTO connections (name, slug, kind, settings, session_hours) VALUES ('x', 'x', 'oidc', '{}', ${hours})`,
     ),
-    connection_domains_domain_is_ascii: ['Acme.example', 'acme', 'münchen.example', 'acme.example.'].map(domain),
+    connection_domains_domain_is_ascii: [
+      'Acme.example',
+      'acme',
+      'münchen.example',
+      'acme.example.',
+    ].map(domain),
     identities_subject_is_not_empty: [identity('', 'x'), identity('x', '')],
     sso_attempts_state_hash_is_sha256: [signIn(short, hash)],
     sso_attempts_browser_hash_is_sha256: [signIn(hash, short)],
@@ -173,11 +218,23 @@ test('every constraint rejects invalid rows', async () => {
   const constraints = await database.sql(
     `SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace`,
   )
-  expect(Object.keys(rejected).sort()).toEqual(constraints.map(({ conname }) => conname).sort())
-  await database.sql(`INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com')`)
-  const again = database.sql(`INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com')`)
-  await expect(again).rejects.toMatchObject({ code: '23505', constraint: 'users_email_key' })
+  expect(Object.keys(rejected).sort()).toEqual(
+    constraints.map(({ conname }) => conname).sort(),
+  )
+  await database.sql(
+    `INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com')`,
+  )
+  const again = database.sql(
+    `INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com')`,
+  )
+  await expect(again).rejects.toMatchObject({
+    code: '23505',
+    constraint: 'users_email_key',
+  })
   for (const [constraint, statements] of Object.entries(rejected))
     for (const statement of statements)
-      await expect(database.sql(statement), statement).rejects.toMatchObject({ code: '23514', constraint })
+      await expect(database.sql(statement), statement).rejects.toMatchObject({
+        code: '23514',
+        constraint,
+      })
 })

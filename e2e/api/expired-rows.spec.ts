@@ -13,8 +13,8 @@ import { type Server, startServer } from '../support/server'
 test.describe.configure({ mode: 'serial' }) // a test deletes rows that a concurrent test could be counting
 
 /**
- * Inserts the codes and sessions of `count` sign-ins that took place `age` ago. Every second
- * code is used.
+ * Inserts the codes and sessions of `count` sign-ins that took place `age` ago. Every
+ * second code is used.
  */
 const fill = (count: number, age: string) => `
   WITH code AS (
@@ -27,9 +27,15 @@ const fill = (count: number, age: string) => `
 const left = `SELECT (SELECT count(*)::int FROM exchange_codes WHERE user_id = $1) AS codes, (SELECT count(*)::int FROM reset_tokens WHERE user_id = $1) AS tokens,
   (SELECT count(*)::int FROM sessions WHERE user_id = $1) AS sessions`
 
-test('deletes rows that expired more than a week ago, in batches', async ({ user, sql }) => {
+test('deletes rows that expired more than a week ago, in batches', async ({
+  user,
+  sql,
+}) => {
   await newToken(user)
-  await sql(`UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = $1`, [user.id])
+  await sql(
+    `UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = $1`,
+    [user.id],
+  )
   await sql(fill(2_345, '7 days 12 hours 1 minute'), [user.id])
   await sql(fill(10, '7 days 11 hours 59 minutes'), [user.id])
   await sql(fill(3, '7 days'), [user.id])
@@ -62,7 +68,10 @@ test('deletes an SSO attempt an hour after it expired', async ({ sql }) => {
   await sql('DELETE FROM connections WHERE slug = $1', [slug])
 })
 
-test('deletes sent and unsent emails a week after they were requested', async ({ user, sql }) => {
+test('deletes sent and unsent emails a week after they were requested', async ({
+  user,
+  sql,
+}) => {
   await sql(
     `INSERT INTO mails (kind, user_id, language, requested_at, due_at, sent_at, gave_up_at)
      SELECT 'reset', $1, 'en', now() - age, CASE state WHEN 1 THEN now() END, CASE state WHEN 2 THEN now() END, CASE state WHEN 3 THEN now() END
@@ -85,13 +94,20 @@ test('deletes a counter of password attempts when its window ends', async ({ sql
   expect(await sql(left, [added.map(({ key_hash }) => key_hash)])).toEqual(added.slice(1))
 })
 
-test('does not wait for a locked row, and stops at its time limit', async ({ user, sql }) => {
+test('does not wait for a locked row, and stops at its time limit', async ({
+  user,
+  sql,
+}) => {
   await sql(fill(5, '30 days'), [user.id])
   const holder = new pg.Client({ connectionString: process.env.DATABASE_URL })
   await holder.connect()
   await holder.query('BEGIN')
-  await holder.query('SELECT 1 FROM exchange_codes WHERE user_id = $1 LIMIT 1 FOR UPDATE', [user.id])
-  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(6).fill(0)) // the time limit is zero
+  await holder.query(
+    'SELECT 1 FROM exchange_codes WHERE user_id = $1 LIMIT 1 FOR UPDATE',
+    [user.id],
+  )
+  // the time limit is zero
+  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(6).fill(0))
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0 }])
   await holder.query('ROLLBACK')
@@ -115,14 +131,32 @@ test.describe('the cron jobs', () => {
   })
   test.afterAll(() => server.stop())
 
-  test('delete expired rows, even if the jobs run concurrently or repeatedly', async ({ user, sql }) => {
+  test('delete expired rows, even if the jobs run concurrently or repeatedly', async ({
+    user,
+    sql,
+  }) => {
     await sql(fill(1_500, '8 days'), [user.id])
     const headers = { Authorization: `Bearer ${secret}`, 'X-Forwarded-For': newAddress() }
     const call = () => fetch(`${server.url}/api/cron/clean-up`, { headers })
-    for (const response of [...(await Promise.all([call(), call(), call()])), await call()]) {
-      const tables = ['exchange_codes', 'reset_tokens', 'sessions', 'sso_attempts', 'mails', 'password_attempts']
-      const deleted = Object.fromEntries(tables.map((table) => [table, expect.any(Number)]))
-      expect([response.status, await response.json()]).toEqual([200, { ok: true, deleted }])
+    for (const response of [
+      ...(await Promise.all([call(), call(), call()])),
+      await call(),
+    ]) {
+      const tables = [
+        'exchange_codes',
+        'reset_tokens',
+        'sessions',
+        'sso_attempts',
+        'mails',
+        'password_attempts',
+      ]
+      const deleted = Object.fromEntries(
+        tables.map((table) => [table, expect.any(Number)]),
+      )
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { ok: true, deleted },
+      ])
       expect(response.headers.get('cache-control')).toBe('no-store')
       expect(response.headers.get('ratelimit')).toMatch(/^"platform";r=\d+;t=\d+$/)
     }
@@ -135,26 +169,55 @@ test.describe('the cron jobs', () => {
     start.setUTCDate(start.getUTCDate() + 20)
     const { certificate } = await newKeyPair('idp', start)
     const add = async () =>
-      connectSaml(await newSamlProvider(), server.url, { settings: { certificates: [certificate] } })
+      connectSaml(await newSamlProvider(), server.url, {
+        settings: { certificates: [certificate] },
+      })
     const [slug, disabled] = [await add(), await add()]
     await disableConnection((await listConnections(disabled))[0]!)
-    await fetch(`${server.url}/api/cron/clean-up`, { headers: { Authorization: `Bearer ${secret}` } })
+    await fetch(`${server.url}/api/cron/clean-up`, {
+      headers: { Authorization: `Bearer ${secret}` },
+    })
     expect([...server.logged(slug), ...server.logged(disabled)]).toMatchObject([
-      { level: 'warn', connection: slug, check: 'certificate_expires', whose: 'provider', endsAt: expect.any(String) },
+      {
+        level: 'warn',
+        connection: slug,
+        check: 'certificate_expires',
+        whose: 'provider',
+        endsAt: expect.any(String),
+      },
     ])
   })
 
-  test('respond with 404 if the secret is wrong, missing, or not configured', async ({ url }) => {
-    const wrong = ['', 'Bearer', 'Bearer ', `Bearer ${secret}x`, `Bearer ${secret.slice(1)}`, secret, `Basic ${secret}`]
+  test('respond with 404 if the secret is wrong, missing, or not configured', async ({
+    url,
+  }) => {
+    const wrong = [
+      '',
+      'Bearer',
+      'Bearer ',
+      `Bearer ${secret}x`,
+      `Bearer ${secret.slice(1)}`,
+      secret,
+      `Basic ${secret}`,
+    ]
     const right = `Bearer ${secret}`
     const calls: [base: string, method: string, authorization: string][] = [
       ...wrong.map((each): [string, string, string] => [server.url, 'GET', each]),
-      ...['', 'Bearer', 'Bearer undefined', right].map((each): [string, string, string] => [url, 'GET', each]),
-      ...['HEAD', 'POST', 'OPTIONS'].map((method): [string, string, string] => [server.url, method, right]),
+      ...['', 'Bearer', 'Bearer undefined', right].map(
+        (each): [string, string, string] => [url, 'GET', each],
+      ),
+      ...['HEAD', 'POST', 'OPTIONS'].map((method): [string, string, string] => [
+        server.url,
+        method,
+        right,
+      ]),
     ]
     for (const path of ['/api/cron/clean-up', '/api/cron/mail'])
       for (const [base, method, authorization] of calls) {
-        const headers = { 'X-Forwarded-For': newAddress(), ...(authorization && { Authorization: authorization }) }
+        const headers = {
+          'X-Forwarded-For': newAddress(),
+          ...(authorization && { Authorization: authorization }),
+        }
         const { status } = await documentedFetch(base + path, { method, headers })
         expect(status, `${path} ${method} ${authorization}`).toBe(404)
       }

@@ -4,7 +4,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import * as paths from '../../lib/contract/paths'
-import { expect, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import {
+  expect,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -14,7 +21,8 @@ import { type Smtp, startSmtp } from '../support/smtp'
 test.describe.configure({ mode: 'serial' }) // the tests share one outbox
 
 const cronSecret = keepSecret(`cron-${randomUUID()}`)
-const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
+const firefox =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
 let database: OwnDatabase
 let smtp: Smtp
@@ -26,7 +34,8 @@ test.beforeAll(async () => {
   const own = { DATABASE_URL: database.url(), CRON_SECRET: cronSecret }
   const settings = { ...own, ...smtp.settings }
   server = await startServer(settings)
-  second = await startServer({ ...settings, PUBLIC_URL: server.url }) // so that both servers send the same links
+  // so that both servers send the same links
+  second = await startServer({ ...settings, PUBLIC_URL: server.url })
 })
 test.afterAll(async () => {
   await Promise.all([server?.stop(), second?.stop()])
@@ -39,7 +48,10 @@ test.afterEach(async () => {
   await database.sql('DELETE FROM mails')
 })
 
-/** Polls more often than `expect.poll` does by default, because tests wait for many emails. */
+/**
+ * Polls more often than `expect.poll` does by default, because tests wait for many
+ * emails.
+ */
 const poll = <Value>(look: () => Value | Promise<Value>, message?: string) =>
   expect.poll(look, { message, intervals: [50] })
 const logged = () => server.output() + second.output()
@@ -53,11 +65,22 @@ async function newUser(columns = '', values = '', email = newEmail()): Promise<N
 }
 
 const forgot = (email: unknown, headers: Record<string, string> = {}, { url } = server) =>
-  postTo(url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress(), ...headers })
+  postTo(
+    url + paths.forgotPassword,
+    { email },
+    { 'X-Forwarded-For': newAddress(), ...headers },
+  )
 const reset = (token: string, headers: Record<string, string> = {}) =>
-  postTo(server.url + resetPath, { token, password: newPassword() }, { 'X-Forwarded-For': newAddress(), ...headers })
+  postTo(
+    server.url + resetPath,
+    { token, password: newPassword() },
+    { 'X-Forwarded-For': newAddress(), ...headers },
+  )
 
-/** Sends the due emails, as Vercel’s cron job does. Returns how many emails it tried to send. */
+/**
+ * Sends the due emails, as Vercel’s cron job does. Returns how many emails it tried to
+ * send.
+ */
 async function sendDue(url = server.url): Promise<number> {
   const response = await fetch(`${url}/api/cron/mail`, {
     headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
@@ -76,16 +99,19 @@ async function settled(): Promise<void> {
 }
 
 const mailsOf = (user: NewUser) =>
-  database.sql('SELECT kind, attempts, due_at, sent_at, gave_up_at, device, language FROM mails WHERE user_id = $1', [
-    user.id,
-  ])
-const noticeTo = async (user: NewUser) => (await mailsOf(user)).find(({ kind }) => kind === 'password-changed')
+  database.sql(
+    'SELECT kind, attempts, due_at, sent_at, gave_up_at, device, language FROM mails WHERE user_id = $1',
+    [user.id],
+  )
+const noticeTo = async (user: NewUser) =>
+  (await mailsOf(user)).find(({ kind }) => kind === 'password-changed')
 const wasSent = async (user: NewUser) => Boolean((await mailsOf(user))[0]?.sent_at)
 
 /** Requests a reset email, and returns its token. */
 async function tokenFor(user: NewUser): Promise<string> {
   await forgot(user.email)
-  await poll(() => wasSent(user)).toBe(true) // the server records the sending after the email has arrived
+  // the server records the sending after the email has arrived
+  await poll(() => wasSent(user)).toBe(true)
   return smtp.mailsTo(user.email)[0]!.token!
 }
 
@@ -96,17 +122,29 @@ async function retryNow(user: NewUser): Promise<void> {
   await attemptEnded(user)
 }
 
-/** Waits until no sender has claimed the user's email. `sendDue` does not wait for emails that others have claimed. */
+/**
+ * Waits until no sender has claimed the user's email. `sendDue` does not wait for emails
+ * that others have claimed.
+ */
 async function attemptEnded(user: NewUser): Promise<void> {
   const claimed = `SELECT 1 FROM mails WHERE user_id = $1 AND due_at BETWEEN now() + interval '61 seconds' AND now() + interval '2 minutes'`
   await poll(async () => (await database.sql(claimed, [user.id])).length).toBe(0)
 }
 const makeDue = (user: NewUser) =>
-  database.sql('UPDATE mails SET due_at = now() WHERE user_id = $1 AND due_at IS NOT NULL', [user.id])
+  database.sql(
+    'UPDATE mails SET due_at = now() WHERE user_id = $1 AND due_at IS NOT NULL',
+    [user.id],
+  )
 const age = (user: NewUser, interval: string) =>
-  database.sql('UPDATE mails SET requested_at = requested_at - $2::interval WHERE user_id = $1', [user.id, interval])
+  database.sql(
+    'UPDATE mails SET requested_at = requested_at - $2::interval WHERE user_id = $1',
+    [user.id, interval],
+  )
 
-/** Requests an email. The mail server rejects the first attempt before the content of the email is sent. */
+/**
+ * Requests an email. The mail server rejects the first attempt before the content of the
+ * email is sent.
+ */
 async function forgotRejected(user: NewUser): Promise<void> {
   smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
   await forgot(user.email)
@@ -123,8 +161,15 @@ const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset') =>
     [emails, kind],
   )
 
-/** Opens a transaction, runs the statement `lock`, calls `act`, and commits the transaction. */
-async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Client) => Promise<void>): Promise<void> {
+/**
+ * Opens a transaction, runs the statement `lock`, calls `act`, and commits the
+ * transaction.
+ */
+async function whileLocked(
+  lock: string,
+  values: unknown[],
+  act: (holder: pg.Client) => Promise<void>,
+): Promise<void> {
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
   try {
@@ -137,7 +182,9 @@ async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Cli
   }
 }
 
-/** Requests an email, and waits until a lock of `holder` blocks the work of the request. */
+/**
+ * Requests an email, and waits until a lock of `holder` blocks the work of the request.
+ */
 async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
   await forgot(user.email)
@@ -147,15 +194,21 @@ async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
 
 test('emails a reset link, and a notice after the reset, and stores no address and no secret in the queue', async () => {
   const user = await newUser()
-  const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
+  const { status, body } = await forgot(user.email.toUpperCase(), {
+    'User-Agent': firefox,
+  })
   expect([status, body]).toEqual([200, { ok: true }])
   await poll(() => wasSent(user)).toBe(true)
   const [mail] = smtp.mailsTo(user.email)
   expect([mail!.from, mail!.to]).toEqual(['login@example.com', [user.email]])
   expect(mail!.subject).toBe('Choose a new password for Dashboard')
   expect(mail!.text).toContain(`${server.url}/reset-password?token=${mail!.token}`)
-  expect(mail!.text).toMatch(/The link works once, for 1 hour from when this email was sent/)
-  expect(mail!.text).toMatch(/Requested on \w+ \d+, \d{4} at \d+:\d\d\s[AP]M UTC, from Firefox on Windows\./)
+  expect(mail!.text).toMatch(
+    /The link works once, for 1 hour from when this email was sent/,
+  )
+  expect(mail!.text).toMatch(
+    /Requested on \w+ \d+, \d{4} at \d+:\d\d\s[AP]M UTC, from Firefox on Windows\./,
+  )
   expect(mail!.html).toContain(`>${server.url}/reset-password?token=${mail!.token}<`)
   const headers = Object.fromEntries(mail!.headers.map(({ key, value }) => [key, value]))
   expect(headers).toMatchObject({
@@ -167,14 +220,28 @@ test('emails a reset link, and a notice after the reset, and stores no address a
   expect(mail!.html).not.toMatch(/<img|<script|src=|@import|url\(/)
 
   const [row] = await database.sql('SELECT * FROM mails WHERE user_id = $1', [user.id])
-  expect(row).toMatchObject({ kind: 'reset', language: 'en', device: 'Firefox on Windows', attempts: 1, due_at: null })
+  expect(row).toMatchObject({
+    kind: 'reset',
+    language: 'en',
+    device: 'Firefox on Windows',
+    attempts: 1,
+    due_at: null,
+  })
   expect(JSON.stringify(row)).not.toContain(user.email)
 
-  expect((await reset(mail!.token!, { 'User-Agent': firefox, 'Accept-Language': 'de' })).status).toBe(200)
+  expect(
+    (await reset(mail!.token!, { 'User-Agent': firefox, 'Accept-Language': 'de' }))
+      .status,
+  ).toBe(200)
   await poll(() => smtp.mailsTo(user.email).length).toBe(2)
   const notice = smtp.mailsTo(user.email)[1]!
-  expect([notice.subject, notice.token]).toEqual(['Ihr Passwort für Dashboard wurde geändert', undefined])
-  expect(notice.text).toMatch(/Geändert am \d+\. \p{L}+ \d{4} um \d+:\d\d UTC mit Firefox unter Windows\./u)
+  expect([notice.subject, notice.token]).toEqual([
+    'Ihr Passwort für Dashboard wurde geändert',
+    undefined,
+  ])
+  expect(notice.text).toMatch(
+    /Geändert am \d+\. \p{L}+ \d{4} um \d+:\d\d UTC mit Firefox unter Windows\./u,
+  )
   expect(notice.text).toContain(`${server.url}/forgot-password`)
   expect((await reset(mail!.token!)).status).toBe(400)
 })
@@ -202,7 +269,9 @@ test('a user restricted to SSO gets a sign-in link without a token, within the l
   expect(mail!.text).toContain(`${server.url}/sign-in\n`)
   expect(mail!.text).toContain('Firefox on Windows')
   expect(mail!.raw).not.toMatch(/token=/)
-  expect(await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id])).toEqual([])
+  expect(
+    await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id]),
+  ).toEqual([])
   await forgot(user.email.toUpperCase(), { 'Accept-Language': 'de' })
   await settled()
   expect(await mailsOf(user), 'one in a minute').toHaveLength(1)
@@ -211,7 +280,10 @@ test('a user restricted to SSO gets a sign-in link without a token, within the l
   await database.sql('UPDATE users SET password_policy = NULL WHERE id = $1', [user.id])
   await forgot(user.email, { 'Accept-Language': 'de' })
   await poll(() => smtp.mailsTo(user.email).length).toBe(2)
-  expect(smtp.mailsTo(user.email)[1]!.token, 'an exempted user gets a reset link').toBeTruthy()
+  expect(
+    smtp.mailsTo(user.email)[1]!.token,
+    'an exempted user gets a reset link',
+  ).toBeTruthy()
   await age(user, '2 minutes')
   await forgot(user.email)
   await poll(() => smtp.mailsTo(user.email).length).toBe(3)
@@ -224,8 +296,13 @@ test('a user restricted to SSO gets a sign-in link without a token, within the l
 test('replaces a queued reset email with a sign-in email if its user is now restricted to SSO', async () => {
   const user = await newUser()
   await forgotRejected(user)
-  await database.sql(`UPDATE users SET password_policy = 'never' WHERE id = $1`, [user.id])
-  await database.sql(`UPDATE mails SET due_at = now() + interval '30 minutes' WHERE user_id = $1`, [user.id])
+  await database.sql(`UPDATE users SET password_policy = 'never' WHERE id = $1`, [
+    user.id,
+  ])
+  await database.sql(
+    `UPDATE mails SET due_at = now() + interval '30 minutes' WHERE user_id = $1`,
+    [user.id],
+  )
   await age(user, '2 minutes')
   await forgot(user.email)
   const subjects = () => smtp.mailsTo(user.email).map(({ subject }) => subject)
@@ -237,18 +314,32 @@ test('responds before any lookup, so that it does not wait for a locked table', 
   const [user, other] = [await newUser(), await newUser()]
   await whileLocked('LOCK TABLE users IN ACCESS EXCLUSIVE MODE', [], async () => {
     expect((await forgot(user.email)).status).toBe(200)
-    const form = { method: 'POST', body: new URLSearchParams({ email: other.email }), redirect: 'manual' } as const
+    const form = {
+      method: 'POST',
+      body: new URLSearchParams({ email: other.email }),
+      redirect: 'manual',
+    } as const
     const { status, headers } = await fetch(`${server.url}/forgot-password/send`, form)
     expect([status, headers.get('location')]).toEqual([303, '/forgot-password?sent'])
   })
-  for (const { email } of [user, other]) await poll(() => smtp.mailsTo(email).length).toBe(1)
+  for (const { email } of [user, other])
+    await poll(() => smtp.mailsTo(email).length).toBe(1)
 })
 
 test('rejects a text that is not exactly one email address', async () => {
-  for (const email of ['a@x, b@y', 'ada@example.com\r\nBcc: eve@example.com', 'Ada <ada@example.com>', '']) {
+  for (const email of [
+    'a@x, b@y',
+    'ada@example.com\r\nBcc: eve@example.com',
+    'Ada <ada@example.com>',
+    '',
+  ]) {
     const { status, body } = await forgot(email)
     const issue = { path: ['email'], code: 'invalid_email', message: expect.any(String) }
-    expect([status, body.code, body.issues?.[0]]).toEqual([400, 'VALIDATION_ERROR', issue])
+    expect([status, body.code, body.issues?.[0]]).toEqual([
+      400,
+      'VALIDATION_ERROR',
+      issue,
+    ])
   }
   for (const email of [undefined, ['a@example.com'], {}])
     expect((await forgot(email)).body.issues?.[0]?.code).toBe('invalid_type')
@@ -258,7 +349,10 @@ test('emails exactly the stored address if another form of the address was enter
   const domain = `b${randomUUID().slice(0, 8)}ü.example`
   const unicode = await newUser('', '', `ada@${domain}`)
   const host = new URL(`http://${domain}`).hostname
-  const [other, ascii] = [await newUser('', '', `bob@${domain}`), await newUser('', '', `eve@${host}`)]
+  const [other, ascii] = [
+    await newUser('', '', `bob@${domain}`),
+    await newUser('', '', `eve@${host}`),
+  ]
   await forgot(`ada@${domain}`)
   await forgot(`Bob@${host}`)
   await forgot(`EVE@${domain}`)
@@ -268,12 +362,18 @@ test('emails exactly the stored address if another form of the address was enter
   const headers = received.map(({ raw }) => raw.match(/^To: (.*)\r$/m)?.[1])
   expect(headers.sort()).toEqual([`ada@${host}`, `bob@${host}`, `eve@${host}`])
   // smtp-server decodes the domain
-  expect(received.flatMap(({ to }) => to).sort()).toEqual([`ada@${domain}`, `bob@${domain}`, `eve@${domain}`])
+  expect(received.flatMap(({ to }) => to).sort()).toEqual([
+    `ada@${domain}`,
+    `bob@${domain}`,
+    `eve@${domain}`,
+  ])
 })
 
 test('sends one email for 50 concurrent requests at two servers', async () => {
   const user = await newUser()
-  const requests = Array.from({ length: 50 }, (_, index) => forgot(user.email, {}, index % 2 ? second : server))
+  const requests = Array.from({ length: 50 }, (_, index) =>
+    forgot(user.email, {}, index % 2 ? second : server),
+  )
   const responses = await Promise.all(requests)
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
   await settled()
@@ -283,25 +383,35 @@ test('sends one email for 50 concurrent requests at two servers', async () => {
 
 test('a request waits for an earlier request of the same user, but not for a concurrent sign-in', async () => {
   const user = await newUser()
-  await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [user.id], async (holder) => {
-    await forgotWaitsFor(holder, user)
-    const sent = `INSERT INTO mails (kind, user_id, language, due_at, sent_at) VALUES ('reset', $1, 'en', NULL, now())`
-    await holder.query(sent, [user.id])
-  })
+  await whileLocked(
+    'SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE',
+    [user.id],
+    async (holder) => {
+      await forgotWaitsFor(holder, user)
+      const sent = `INSERT INTO mails (kind, user_id, language, due_at, sent_at) VALUES ('reset', $1, 'en', NULL, now())`
+      await holder.query(sent, [user.id])
+    },
+  )
   await settled()
   expect(await mailsOf(user)).toHaveLength(1)
 
   const other = await newUser()
-  await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE', [other.id], async () => {
-    await forgot(other.email)
-    await poll(async () => (await mailsOf(other)).length).toBe(1)
-  })
+  await whileLocked(
+    'SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE',
+    [other.id],
+    async () => {
+      await forgot(other.email)
+      await poll(async () => (await mailsOf(other)).length).toBe(1)
+    },
+  )
 })
 
 test('limits emails to one per minute and three per hour, and after ten in a day to one per hour', async () => {
   const user = await newUser()
-  smtp.respondWith(() => 451) // so that no token is issued, because issuing one would lock the user row
-  const lock = async () => (await database.sql('SELECT xmax FROM users WHERE id = $1', [user.id]))[0]!.xmax
+  // so that no token is issued, because issuing one would lock the user row
+  smtp.respondWith(() => 451)
+  const lock = async () =>
+    (await database.sql('SELECT xmax FROM users WHERE id = $1', [user.id]))[0]!.xmax
   const ended = `UPDATE mails SET sent_at = now(), due_at = NULL, attempts = 9 WHERE user_id = $1 AND due_at IS NOT NULL`
   let mails = 0
   const steps = `
@@ -325,26 +435,37 @@ test('limits emails to one per minute and three per hour, and after ten in a day
 
 test('after 451 responses, retries in 1, 5, 15 and then 30 minutes, and gives up after an hour', async () => {
   const user = await newUser()
-  smtp.respondWith((stage, recipient) => (stage === 'RCPT' && recipient === user.email ? 451 : undefined))
+  smtp.respondWith((stage, recipient) =>
+    stage === 'RCPT' && recipient === user.email ? 451 : undefined,
+  )
   await forgot(user.email)
   const wait = `SELECT attempts, round(extract(epoch FROM due_at - now()) / 60)::int AS minutes FROM mails WHERE user_id = $1`
   for (const [index, minutes] of [1, 5, 15, 30, null].entries()) {
-    await poll(async () => (await database.sql(wait, [user.id]))[0]).toEqual({ attempts: index + 1, minutes })
+    await poll(async () => (await database.sql(wait, [user.id]))[0]).toEqual({
+      attempts: index + 1,
+      minutes,
+    })
     if (minutes === null) break
     await age(user, `${minutes} minutes`)
     await retryNow(user)
   }
   expect((await mailsOf(user))[0]!.gave_up_at).not.toBeNull()
   expect(smtp.mailsTo(user.email)).toEqual([])
-  const tokens = await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id])
+  const tokens = await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [
+    user.id,
+  ])
   expect(tokens, 'no link was replaced').toEqual([])
-  expect(logged()).toMatch(/"level":"warn".*"mail":"reset","attempt":1,"code":"EENVELOPE","smtpCode":451/)
+  expect(logged()).toMatch(
+    /"level":"warn".*"mail":"reset","attempt":1,"code":"EENVELOPE","smtpCode":451/,
+  )
 })
 
 test('gives up immediately if RCPT or DATA is rejected with 550', async () => {
   for (const failing of ['RCPT', 'DATA']) {
     const user = await newUser()
-    smtp.respondWith((stage, recipient) => (stage === failing && recipient === user.email ? 550 : undefined))
+    smtp.respondWith((stage, recipient) =>
+      stage === failing && recipient === user.email ? 550 : undefined,
+    )
     await forgot(user.email)
     await poll(async () => (await mailsOf(user))[0]?.gave_up_at).toBeTruthy()
     expect((await mailsOf(user))[0]!.attempts).toBe(1)
@@ -364,7 +485,11 @@ test.describe('with a mail server that misbehaves', () => {
     await once(misbehaving.listen(0, '127.0.0.1'), 'listening')
     const { port } = misbehaving.address() as AddressInfo
     other = await startServer({
-      ...{ DATABASE_URL: own.url(), CRON_SECRET: cronSecret, MAIL_FROM: 'login@example.com' },
+      ...{
+        DATABASE_URL: own.url(),
+        CRON_SECRET: cronSecret,
+        MAIL_FROM: 'login@example.com',
+      },
       SMTP_URL: `smtp://127.0.0.1:${port}`,
       ...preload('faster-timers.mjs'),
     })
@@ -386,7 +511,8 @@ test.describe('with a mail server that misbehaves', () => {
     const slow = await startSmtp({ greetingMs })
     slow.beforeAccepting(() => sleep(contentMs))
     const port = Number(new URL(slow.settings.SMTP_URL).port)
-    connected = (socket) => void socket.pipe(connect(port, '127.0.0.1').on('error', () => {})).pipe(socket)
+    connected = (socket) =>
+      void socket.pipe(connect(port, '127.0.0.1').on('error', () => {})).pipe(socket)
     return slow
   }
 
@@ -401,7 +527,9 @@ test.describe('with a mail server that misbehaves', () => {
     }
     await queueMails(own, [newEmail()])
     expect(await sendDue(other.url)).toBe(1)
-    expect(await outcome()).toEqual([{ attempts: 1, sent: false, seconds: expect.any(Number) }])
+    expect(await outcome()).toEqual([
+      { attempts: 1, sent: false, seconds: expect.any(Number) },
+    ])
     expect(other.output()).toContain('"code":"ESOCKET"') // the app closed the connection before a timeout
   })
 
@@ -409,7 +537,10 @@ test.describe('with a mail server that misbehaves', () => {
   test('sends one email if the mail server takes 7 seconds to greet and 12 seconds to accept the content', async () => {
     const slow = await slowServer(700, 1_200)
     const email = newEmail()
-    await own.sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [email])
+    await own.sql(
+      `INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`,
+      [email],
+    )
     await forgot(email, {}, other)
     await poll(outcome).toEqual([{ attempts: 1, sent: true, seconds: null }])
     expect(slow.mails).toHaveLength(1)
@@ -440,9 +571,13 @@ test.describe('with a mail server that misbehaves', () => {
     await queueMails(own, emails)
     const first = emails.slice(4, 8)
     await own.sql('UPDATE mails SET priority = 20')
-    await own.sql('UPDATE mails SET priority = 1 FROM users WHERE users.id = user_id AND email = ANY ($1)', [first])
+    await own.sql(
+      'UPDATE mails SET priority = 1 FROM users WHERE users.id = user_id AND email = ANY ($1)',
+      [first],
+    )
     const tried = sendDue(other.url)
-    await poll(() => arrived.toSorted()).toEqual(first.toSorted()) // the mail server has accepted none yet
+    // the mail server has accepted none yet
+    await poll(() => arrived.toSorted()).toEqual(first.toSorted())
     accept()
     expect(await tried).toBe(12)
     await slow.stop()
@@ -456,10 +591,14 @@ test('retries a password change notice for a day', async () => {
   expect((await reset(token)).status).toBe(200)
   await poll(async () => (await noticeTo(user))?.attempts).toBe(1)
   await attemptEnded(user)
-  await database.sql('UPDATE mails SET attempts = 5 WHERE user_id = $1 AND due_at IS NOT NULL', [user.id])
+  await database.sql(
+    'UPDATE mails SET attempts = 5 WHERE user_id = $1 AND due_at IS NOT NULL',
+    [user.id],
+  )
   await age(user, '3 hours')
   await retryNow(user)
-  const hours = (await noticeTo(user))!.due_at.getTime() / 3_600_000 - Date.now() / 3_600_000
+  const hours =
+    (await noticeTo(user))!.due_at.getTime() / 3_600_000 - Date.now() / 3_600_000
   expect(hours).toBeCloseTo(12, 1)
   smtp.respondWith(() => undefined)
   await age(user, '21 hours 1 minute')
@@ -479,7 +618,10 @@ test('sets the priority of an email to the number of earlier requests from the s
   await forgot(flooded.email, { 'X-Forwarded-For': `${block}9` })
   await forgot(other.email)
   const priorities = () =>
-    database.sql('SELECT priority FROM mails WHERE user_id IN ($1, $2) ORDER BY 1', [flooded.id, other.id])
+    database.sql('SELECT priority FROM mails WHERE user_id IN ($1, $2) ORDER BY 1', [
+      flooded.id,
+      other.id,
+    ])
   await poll(priorities).toEqual([{ priority: 0 }, { priority: 5 }])
 })
 
@@ -489,7 +631,9 @@ test('sends each email once from concurrent senders of two servers', async () =>
   await Promise.all([sendDue(), sendDue(second.url), sendDue(), sendDue(second.url)])
   const unsent = 'SELECT 1 FROM mails WHERE sent_at IS NULL'
   await poll(async () => (await database.sql(unsent)).length).toBe(0)
-  expect(await database.sql('SELECT DISTINCT attempts FROM mails')).toEqual([{ attempts: 1 }])
+  expect(await database.sql('SELECT DISTINCT attempts FROM mails')).toEqual([
+    { attempts: 1 },
+  ])
   for (const email of emails) expect(smtp.mailsTo(email)).toHaveLength(1)
 })
 
@@ -497,10 +641,12 @@ test('a sender whose claim has expired does not send the email', async () => {
   const user = await newUser()
   const releases: (() => void)[] = []
   smtp.respondWith(async (stage, recipient) => {
-    if (stage === 'RCPT' && recipient === user.email) await new Promise<void>((resolve) => releases.push(resolve))
+    if (stage === 'RCPT' && recipient === user.email)
+      await new Promise<void>((resolve) => releases.push(resolve))
     return undefined
   })
-  const withdrawn = () => logged().split('"attempt":1,"msg":"an email was withdrawn"').length - 1
+  const withdrawn = () =>
+    logged().split('"attempt":1,"msg":"an email was withdrawn"').length - 1
   const before = withdrawn()
   await forgot(user.email)
   await poll(() => releases.length).toBe(1)
@@ -513,7 +659,9 @@ test('a sender whose claim has expired does not send the email', async () => {
   await sent
   await attemptEnded(user)
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
-  expect(await mailsOf(user)).toEqual([expect.objectContaining({ attempts: 2, due_at: null, gave_up_at: null })])
+  expect(await mailsOf(user)).toEqual([
+    expect.objectContaining({ attempts: 2, due_at: null, gave_up_at: null }),
+  ])
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
 })
 
@@ -525,7 +673,9 @@ test('a reset changes nothing if its notice can’t be stored', async () => {
       `SELECT password_hash, (SELECT used_at FROM reset_tokens WHERE user_id = users.id) FROM users WHERE id = $1`,
       [user.id],
     )
-  await database.sql(`ALTER TABLE mails ADD CONSTRAINT no_notice CHECK (kind <> 'password-changed') NOT VALID`)
+  await database.sql(
+    `ALTER TABLE mails ADD CONSTRAINT no_notice CHECK (kind <> 'password-changed') NOT VALID`,
+  )
   try {
     expect((await reset(token)).status).toBe(500)
   } finally {
@@ -533,7 +683,9 @@ test('a reset changes nothing if its notice can’t be stored', async () => {
   }
   expect(await state()).toEqual([{ password_hash: null, used_at: null }])
   expect((await reset(token)).status).toBe(200)
-  expect(await state()).toEqual([{ password_hash: expect.any(String), used_at: expect.any(Date) }])
+  expect(await state()).toEqual([
+    { password_hash: expect.any(String), used_at: expect.any(Date) },
+  ])
 })
 
 test('does not send a reset email that was queued before the password was reset', async () => {
@@ -541,10 +693,17 @@ test('does not send a reset email that was queued before the password was reset'
   const token = await tokenFor(user)
   await age(user, '2 minutes')
   await forgotRejected(user)
-  expect((await reset(token)).status, 'an attempt that failed before DATA left the link as it was').toBe(200)
-  await poll(async () => (await noticeTo(user))?.sent_at).toBeTruthy() // a second sender would send a claimed notice again
+  expect(
+    (await reset(token)).status,
+    'an attempt that failed before DATA left the link as it was',
+  ).toBe(200)
+  // a second sender would send a claimed notice again
+  await poll(async () => (await noticeTo(user))?.sent_at).toBeTruthy()
   await retryNow(user)
-  expect(smtp.mailsTo(user.email).map(({ token }) => Boolean(token))).toEqual([true, false])
+  expect(smtp.mailsTo(user.email).map(({ token }) => Boolean(token))).toEqual([
+    true,
+    false,
+  ])
   const kinds = (await mailsOf(user)).map(({ kind }) => kind)
   expect(kinds.sort()).toEqual(['password-changed', 'reset'])
 })
@@ -557,7 +716,9 @@ test('sends no link to a user who was disabled or restricted to SSO while the em
     await retryNow(user)
     await poll(async () => (await mailsOf(user))[0]!.gave_up_at).toBeTruthy()
     expect(smtp.mailsTo(user.email)).toEqual([])
-    expect(await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id])).toEqual([])
+    expect(
+      await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id]),
+    ).toEqual([])
   }
 })
 
@@ -570,16 +731,29 @@ test('a new request makes a queued email due, and queues no second email', async
   await forgot(user.email)
   await poll(() => smtp.mailsTo(user.email).length).toBe(1)
   expect(await mailsOf(user)).toHaveLength(1)
-  expect(await database.sql('SELECT priority FROM mails WHERE user_id = $1', [user.id])).toEqual([{ priority: 0 }])
+  expect(
+    await database.sql('SELECT priority FROM mails WHERE user_id = $1', [user.id]),
+  ).toEqual([{ priority: 0 }])
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
 })
 
-test('sends no email and has no forgot-password page without SMTP_URL', async ({ url, user, sql }) => {
+test('sends no email and has no forgot-password page without SMTP_URL', async ({
+  url,
+  user,
+  sql,
+}) => {
   const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() }
   const body = JSON.stringify({ email: user.email })
   for (const path of [paths.forgotPassword, '/forgot-password/send'])
-    expect((await fetch(url + path, { method: 'POST', headers, body })).status, path).toBe(404)
-  const { status } = await postTo(url + resetPath, { token: await newToken(user), password: newPassword() }, headers)
+    expect(
+      (await fetch(url + path, { method: 'POST', headers, body })).status,
+      path,
+    ).toBe(404)
+  const { status } = await postTo(
+    url + resetPath,
+    { token: await newToken(user), password: newPassword() },
+    headers,
+  )
   expect(status).toBe(200)
   expect(await sql('SELECT 1 FROM mails WHERE user_id = $1', [user.id])).toEqual([])
 })
@@ -588,17 +762,26 @@ test('stores no token of an email, and logs no token and no email address', asyn
   const user = await newUser()
   await tokenFor(user)
   const tokens = smtp.mails.flatMap(({ token }) => token ?? [])
-  const tables = await database.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
+  const tables = await database.sql(
+    `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`,
+  )
   let stored = ''
   for (const { tablename } of tables) {
-    const rows = await database.sql(`SELECT "${tablename}"::text AS row FROM "${tablename}"`)
+    const rows = await database.sql(
+      `SELECT "${tablename}"::text AS row FROM "${tablename}"`,
+    )
     stored += rows.map(({ row }) => `${row}\n`).join('')
   }
   expect(stored).toContain(user.email) // in the users table
   const output = logged()
   for (const token of tokens) {
-    const forms = [token, Buffer.from(token, 'base64url').toString('hex'), Buffer.from(token).toString('hex')]
-    for (const form of forms) expect(stored.includes(form) || output.includes(form)).toBe(false)
+    const forms = [
+      token,
+      Buffer.from(token, 'base64url').toString('hex'),
+      Buffer.from(token).toString('hex'),
+    ]
+    for (const form of forms)
+      expect(stored.includes(form) || output.includes(form)).toBe(false)
   }
   for (const address of smtp.recipients) expect(output).not.toContain(address)
 })

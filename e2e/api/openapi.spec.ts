@@ -5,42 +5,84 @@ import { documentedFetch } from '../support/documented'
 import { expect, test } from '../support/fixtures'
 import { violationsOf } from '../support/page-checks'
 
-test('pages of every origin can read and cache the OpenAPI document and the JWKS', async ({ url }) => {
-  const [document, jwks] = [await fetch(`${url}/openapi.json`), await documentedFetch(`${url}/.well-known/jwks.json`)]
+test('pages of every origin can read and cache the OpenAPI document and the JWKS', async ({
+  url,
+}) => {
+  const [document, jwks] = [
+    await fetch(`${url}/openapi.json`),
+    await documentedFetch(`${url}/.well-known/jwks.json`),
+  ]
   expect(await document.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument)))
   expect((await jwks.json()).keys).toHaveLength(1)
-  const names = ['content-type', 'cache-control', 'access-control-allow-origin', 'x-content-type-options']
+  const names = [
+    'content-type',
+    'cache-control',
+    'access-control-allow-origin',
+    'x-content-type-options',
+  ]
   const headersOf = ({ headers }: Response) => names.map((name) => headers.get(name))
-  expect(headersOf(document)).toEqual(['application/json', 'public, max-age=3600', '*', 'nosniff'])
-  expect(headersOf(jwks)).toEqual(['application/jwk-set+json', 'public, max-age=300', '*', 'nosniff'])
+  expect(headersOf(document)).toEqual([
+    'application/json',
+    'public, max-age=3600',
+    '*',
+    'nosniff',
+  ])
+  expect(headersOf(jwks)).toEqual([
+    'application/jwk-set+json',
+    'public, max-age=300',
+    '*',
+    'nosniff',
+  ])
 })
 
-test('the API reference describes each operation with its fields, errors and headers', async ({ url }) => {
-  const html = await (await fetch(`${url}/reference`, { headers: { 'Accept-Language': 'ar' } })).text()
+test('the API reference describes each operation with its fields, errors and headers', async ({
+  url,
+}) => {
+  const html = await (
+    await fetch(`${url}/reference`, { headers: { 'Accept-Language': 'ar' } })
+  ).text()
   expect(html).toMatch(/^<!doctype html>\n<html lang="en" dir="ltr">/)
   expect(html).not.toMatch(/<script|undefined|\[object|`/)
-  expect(html).toContain('<code>sessions[].signedInWith.method</code> string, <code>password | sso | code</code></dt>')
-  expect(html).toContain('<code>refreshToken</code> string, <code>^[\\w-]{48}$</code>, optional</dt>')
+  expect(html).toContain(
+    '<code>sessions[].signedInWith.method</code> string, <code>password | sso | code</code></dt>',
+  )
+  expect(html).toContain(
+    '<code>refreshToken</code> string, <code>^[\\w-]{48}$</code>, optional</dt>',
+  )
   for (const [id, operation] of Object.entries<Operation>(operations)) {
-    const [, section = ''] = html.match(new RegExp(`<section id="${id}">(.*?)</section>`, 's')) ?? []
+    const [, section = ''] =
+      html.match(new RegExp(`<section id="${id}">(.*?)</section>`, 's')) ?? []
     const link = `<a href="#${id}"><code>${operation.method} ${operation.path}</code></a>`
     for (const part of [html.split('<section')[0], section]) expect(part).toContain(link)
-    for (const field of Object.keys({ ...operation.requestExample, ...operation.responseExample }))
-      expect(section).toMatch(new RegExp(`<dt><code>${field}</code> (string|boolean|integer|array of|object)`))
+    for (const field of Object.keys({
+      ...operation.requestExample,
+      ...operation.responseExample,
+    }))
+      expect(section).toMatch(
+        new RegExp(`<dt><code>${field}</code> (string|boolean|integer|array of|object)`),
+      )
     for (const code of errorsOf(operation))
       expect(section).toMatch(
-        new RegExp(`<dt><code>${errors[code].status}</code>.* <code>${code}</code>.*</dt><dd>\\w`),
+        new RegExp(
+          `<dt><code>${errors[code].status}</code>.* <code>${code}</code>.*</dt><dd>\\w`,
+        ),
       )
-    expect(section).toMatch(/<code>RATE_LIMITED<.*<br>Header <code>Retry-After<\/code>: Seconds/)
+    expect(section).toMatch(
+      /<code>RATE_LIMITED<.*<br>Header <code>Retry-After<\/code>: Seconds/,
+    )
   }
 })
 
-test('the API reference is readable on a phone, in the light and the dark scheme', async ({ page }) => {
+test('the API reference is readable on a phone, in the light and the dark scheme', async ({
+  page,
+}) => {
   await page.setViewportSize({ width: 320, height: 640 })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     await page.goto('/reference#signIn')
-    await expect(page.getByRole('link', { name: 'POST /api/auth/sign-in', exact: true }).last()).toBeInViewport()
+    await expect(
+      page.getByRole('link', { name: 'POST /api/auth/sign-in', exact: true }).last(),
+    ).toBeInViewport()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
     expect(await violationsOf(page, {}, ['nav', '#signIn'])).toEqual([])
   }

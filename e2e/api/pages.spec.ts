@@ -8,24 +8,40 @@ import { keepSecret, newAddress } from '../support/secrets'
 // The headers and the HTML of the pages.
 
 const pages = [
-  ...['/', '/nothing', '/api-docs', '/sign-in', '/sign-in?error=unknown', '/reset-password', '/reset-password?token=x'],
+  ...[
+    '/',
+    '/nothing',
+    '/api-docs',
+    '/sign-in',
+    '/sign-in?error=unknown',
+    '/reset-password',
+    '/reset-password?token=x',
+  ],
   ...['/sso/callback', '/sso/callback?code=x', '/sso/callback?error=x'],
 ]
 
-test('every page has a strict CSP, is never cached, and loads nothing from other sites', async ({ url }) => {
+test('every page has a strict CSP, is never cached, and loads nothing from other sites', async ({
+  url,
+}) => {
   const nonces = new Set<string>()
   for (const path of pages) {
     const response = await fetch(url + path, {
-      headers: { 'X-Nonce': 'forged', 'Content-Security-Policy': "script-src 'nonce-forged'" },
+      headers: {
+        'X-Nonce': 'forged',
+        'Content-Security-Policy': "script-src 'nonce-forged'",
+      },
     })
     const header = (name: string) => response.headers.get(name)
-    expect(response.status, path).toBe(path === '/nothing' || path === '/api-docs' ? 404 : 200)
+    expect(response.status, path).toBe(
+      path === '/nothing' || path === '/api-docs' ? 404 : 200,
+    )
     const policy = header('content-security-policy')!
     expect(policy, path).toMatch(
       /^default-src 'none'; script-src 'self' 'nonce-[\w+/=]{24}' 'strict-dynamic'; style-src 'self' 'nonce-[\w+/=]{24}'; /,
     )
     const ancestors = ["frame-ancestors 'none'", "base-uri 'none'", "object-src 'none'"]
-    for (const part of [...ancestors, "form-action 'self'", "connect-src 'self'"]) expect(policy).toContain(part)
+    for (const part of [...ancestors, "form-action 'self'", "connect-src 'self'"])
+      expect(policy).toContain(part)
     expect(policy).not.toMatch(/unsafe|https?:|\*|forged/)
     expect(header('cache-control'), path).toBe('no-store, no-transform')
     expect(header('content-encoding'), path).toBe('gzip')
@@ -45,16 +61,22 @@ test('every page has a strict CSP, is never cached, and loads nothing from other
     expect(html, path).not.toMatch(/ on\w+="|style="/)
     expect(html.split('@keyframes breathe').length - 1, path).toBe(1) // the styles occur only once
     expect(html, path).toContain('urlSecrets')
-    expect(html, path).toContain('<meta name="theme-color" content="#f4f3ef" media="(prefers-color-scheme: light)"/>')
+    expect(html, path).toContain(
+      '<meta name="theme-color" content="#f4f3ef" media="(prefers-color-scheme: light)"/>',
+    )
   }
   expect(nonces.size).toBe(pages.length)
 })
 
-test('files are cached, and files with a hash in their name are cached as immutable', async ({ url }) => {
+test('files are cached, and files with a hash in their name are cached as immutable', async ({
+  url,
+}) => {
   const html = await (await fetch(url)).text()
   const script = html.match(/\/_next\/static\/[^"]*\.js/)![0]
   expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable')
-  const files = await Promise.all(['/icon.svg', '/favicon.ico', '/robots.txt'].map((file) => fetch(url + file)))
+  const files = await Promise.all(
+    ['/icon.svg', '/favicon.ico', '/robots.txt'].map((file) => fetch(url + file)),
+  )
   for (const { status, headers } of files)
     expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=3600'])
   const [icon, favicon] = files
@@ -62,14 +84,24 @@ test('files are cached, and files with a hash in their name are cached as immuta
   expect(await favicon!.text()).toBe(await icon!.text())
 })
 
-test('a page has the language of Accept-Language and its text direction', async ({ url }) => {
-  for (const [language, direction] of Object.entries({ en: 'ltr', de: 'ltr', ar: 'rtl' })) {
-    const html = await (await fetch(url, { headers: { 'Accept-Language': `${language};q=0.9` } })).text()
+test('a page has the language of Accept-Language and its text direction', async ({
+  url,
+}) => {
+  for (const [language, direction] of Object.entries({
+    en: 'ltr',
+    de: 'ltr',
+    ar: 'rtl',
+  })) {
+    const html = await (
+      await fetch(url, { headers: { 'Accept-Language': `${language};q=0.9` } })
+    ).text()
     expect(html).toContain(`<html lang="${language}" dir="${direction}"`)
   }
 })
 
-test('without PASSWORD_SIGN_IN, the sign-in page asks for no password', async ({ url }) => {
+test('without PASSWORD_SIGN_IN, the sign-in page asks for no password', async ({
+  url,
+}) => {
   const response = await fetch(`${url}/sign-in?step=password`)
   expect(response.status).toBe(200)
   expect(await response.text()).not.toContain('type="password"')
@@ -83,40 +115,71 @@ test('without email, the forgot-password page does not exist', async ({ url }) =
   }
 })
 
-test('only the callback page sets the browser cookie, and the page replaces only an invalid one', async ({ url }) => {
+test('only the callback page sets the browser cookie, and the page replaces only an invalid one', async ({
+  url,
+}) => {
   const setBy = async (path: string, Cookie = '') =>
-    (await fetch(url + path, { headers: Cookie ? { Cookie } : {} })).headers.getSetCookie()
-  const fresh = new RegExp(`^browser=([\\w-]{43}); Path=/; Max-Age=${lifetimes.browser}; HttpOnly; SameSite=Lax$`)
+    (
+      await fetch(url + path, { headers: Cookie ? { Cookie } : {} })
+    ).headers.getSetCookie()
+  const fresh = new RegExp(
+    `^browser=([\\w-]{43}); Path=/; Max-Age=${lifetimes.browser}; HttpOnly; SameSite=Lax$`,
+  )
   const own = keepSecret(newSecret())
   const values = new Set<string>()
   const invalid = ['', own.slice(1), `${own}x`, `"${own}"`, `${own.slice(1)}.`]
-  for (const cookie of ['', `xbrowser=${own}`, ...invalid.map((value) => `browser=${value}`)]) {
+  for (const cookie of [
+    '',
+    `xbrowser=${own}`,
+    ...invalid.map((value) => `browser=${value}`),
+  ]) {
     const cookies = await setBy('/sso/callback', cookie)
     expect(cookies, `${cookie.length}`).toEqual([expect.stringMatching(fresh)])
     values.add(keepSecret(fresh.exec(cookies[0]!)![1]!))
   }
   expect(values.size).toBe(7)
-  for (const path of ['/sso/callback/', '/sso/callback?code=x', '/sso/callback?error=x']) {
+  for (const path of [
+    '/sso/callback/',
+    '/sso/callback?code=x',
+    '/sso/callback?error=x',
+  ]) {
     expect(await setBy(path), path).toEqual([expect.stringMatching(fresh)])
     expect(await setBy(path, `theme=dark; browser=${own}`), path).toEqual([])
   }
-  for (const path of ['/', '/nothing', '/sso', '/sso/callback/more', '/reset-password?token=x', getSession])
+  for (const path of [
+    '/',
+    '/nothing',
+    '/sso',
+    '/sso/callback/more',
+    '/reset-password?token=x',
+    getSession,
+  ])
     expect(await setBy(path), path).toEqual([])
 })
 
-test('scripts of another site can read the JWKS and the OpenAPI document', async ({ url }) => {
+test('scripts of another site can read the JWKS and the OpenAPI document', async ({
+  url,
+}) => {
   for (const path of ['/.well-known/jwks.json', '/openapi.json']) {
     const { status, headers } = await send(url + path, {
-      headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'empty', Origin: 'https://other.example' },
+      headers: {
+        'Sec-Fetch-Site': 'cross-site',
+        'Sec-Fetch-Dest': 'empty',
+        Origin: 'https://other.example',
+      },
     })
     expect([status, headers['access-control-allow-origin']]).toEqual([200, '*'])
   }
 })
 
-test('requests from pages of another site do not count against the visitor’s rate limit', async ({ url }) => {
+test('requests from pages of another site do not count against the visitor’s rate limit', async ({
+  url,
+}) => {
   const address = newAddress()
   const remaining = async () =>
-    (await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })).headers.get('ratelimit')
+    (
+      await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+    ).headers.get('ratelimit')
   expect(await remaining()).toContain(';r=1999;')
   for (const path of ['/', '/api/health', '/nothing'])
     for (const destination of ['empty', 'iframe', 'image', 'document']) {

@@ -2,8 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { consumeAttempt, releaseAttempt } from '../../lib/password/attempts'
 import { expect, test } from '../support/fixtures'
 
-test('an attempt that does not count is subtracted only in the window in which it was added', async ({ sql }) => {
-  const attempt = { account: `${randomUUID()}@example.com`, subnet: `192.0.2.0/${randomUUID()}`, browser: null }
+test('an attempt that does not count is subtracted only in the window in which it was added', async ({
+  sql,
+}) => {
+  const attempt = {
+    account: `${randomUUID()}@example.com`,
+    subnet: `192.0.2.0/${randomUUID()}`,
+    browser: null,
+  }
   const counted = await consumeAttempt(attempt)
   const counts = () =>
     sql(

@@ -1,18 +1,29 @@
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
-import { expect, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import {
+  expect,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { listen } from '../support/listen'
 import { startServer } from '../support/server'
 
 // Unit tests cover the failures of the breach API.
-test('checks for breached passwords by default, and skips the check if the breach API fails', async ({ user }) => {
+test('checks for breached passwords by default, and skips the check if the breach API fails', async ({
+  user,
+}) => {
   const breached = newPassword()
   const digest = createHash('sha1').update(breached).digest('hex').toUpperCase()
   let isDown = false
   const requests: { path: string; padding: unknown }[] = []
   const api = createServer((request, response) => {
     requests.push({ path: request.url!, padding: request.headers['add-padding'] })
-    response.writeHead(isDown ? 503 : 200).end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42`)
+    response
+      .writeHead(isDown ? 503 : 200)
+      .end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42`)
   })
   const { url, stop } = await listen(api)
   const server = await startServer({

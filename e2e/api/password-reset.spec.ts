@@ -24,34 +24,64 @@ const invalidLink = {
   issues: [{ path: ['token'], code: 'invalid_or_expired', message: expect.any(String) }],
 }
 const message = expect.any(String)
-const passwordIssue = (code: string) => ({ ...invalidLink, issues: [{ path: ['password'], code, message }] })
+const passwordIssue = (code: string) => ({
+  ...invalidLink,
+  issues: [{ path: ['password'], code, message }],
+})
 const storedHash = async (sql: Sql, user: User) =>
-  (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]!.password_hash as string | null
+  (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]!
+    .password_hash as string | null
 
-test('sets a password that another bcrypt library verifies, and starts no session', async ({ user, post, sql }) => {
+test('sets a password that another bcrypt library verifies, and starts no session', async ({
+  user,
+  post,
+  sql,
+}) => {
   const password = newPassword()
   const response = await post(resetPath, { token: await newToken(user), password })
   expect([response.status, response.body]).toEqual([200, { ok: true }])
   expect(response.headers.getSetCookie()).toEqual([])
   const hash = await storedHash(sql, user)
   expect(await bcrypt.compare(password, hash!)).toBe(true)
-  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(0)
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(
+    0,
+  )
 })
 
-test('a token is valid for an hour, and only its hash is stored', async ({ user, sql }) => {
+test('a token is valid for an hour, and only its hash is stored', async ({
+  user,
+  sql,
+}) => {
   const token = await newToken(user)
   expect(token).toMatch(/^[\w-]{43}$/)
   const columns = `token_hash, expires_at - created_at = interval '1 hour' AS hour`
-  const [stored] = await sql(`SELECT ${columns} FROM reset_tokens WHERE user_id = $1`, [user.id])
-  expect(stored).toEqual({ token_hash: createHash('sha256').update(token).digest(), hour: true })
+  const [stored] = await sql(`SELECT ${columns} FROM reset_tokens WHERE user_id = $1`, [
+    user.id,
+  ])
+  expect(stored).toEqual({
+    token_hash: createHash('sha256').update(token).digest(),
+    hour: true,
+  })
 })
 
-test('every invalid link gets the same response, but the page names the reason', async ({ user, post, sql, url }) => {
+test('every invalid link gets the same response, but the page names the reason', async ({
+  user,
+  post,
+  sql,
+  url,
+}) => {
   const responses: ApiResponse[] = []
   const attempt = async (token: string, title = 'This link isn’t valid') => {
     for (const password of ['short', newPassword()])
-      responses.push(await post(resetPath, { token, password }, { 'X-Request-Id': 'the-same-for-all' }))
-    if (!token) return // without a token in the query, a script looks for one in the fragment
+      responses.push(
+        await post(
+          resetPath,
+          { token, password },
+          { 'X-Request-Id': 'the-same-for-all' },
+        ),
+      )
+    // without a token in the query, a script looks for one in the fragment
+    if (!token) return
     const html = await (await fetch(`${url}/reset-password?token=${token}`)).text()
     expect(html).toMatch(new RegExp(`<h1[^>]*>${title}</h1>`))
     for (const shown of [user.email, 'id="password"']) expect(html).not.toContain(shown)
@@ -69,27 +99,43 @@ test('every invalid link gets the same response, but the page names the reason',
     const token = await newToken(user)
     await sql(`UPDATE ${change} = $1`, [user.id])
     await attempt(token, title)
-    const [counted] = await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [user.id])
+    const [counted] = await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [
+      user.id,
+    ])
     expect(counted, change).toEqual({ attempts: change!.includes('attempts') ? 30 : 0 })
   }
   for (const { status, body } of responses)
-    expect([status, body]).toEqual([400, { ...invalidLink, message: responses[0]!.body.message }])
+    expect([status, body]).toEqual([
+      400,
+      { ...invalidLink, message: responses[0]!.body.message },
+    ])
   expect(await storedHash(sql, user)).toBeNull()
 })
 
-test('a reset ends sessions and deletes unused codes only of its own user', async ({ user, post, sql }) => {
+test('a reset ends sessions and deletes unused codes only of its own user', async ({
+  user,
+  post,
+  sql,
+}) => {
   const [other] = (await newUsers(sql, 1)) as [User]
   for (const each of [user, user, other])
     expect((await post(exchangePath, { code: await newCode(each) })).status).toBe(200)
   const code = await newCode(user)
   const token = await newToken(user)
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
-  expect((await post(resetPath, { token, password: newPassword() })).body).toEqual(invalidLink)
+  expect((await post(resetPath, { token, password: newPassword() })).body).toEqual(
+    invalidLink,
+  )
   expect((await post(exchangePath, { code })).body.code).toBe('SSO_EXCHANGE_INVALID')
-  const live = 'SELECT user_id FROM sessions WHERE user_id IN ($1, $2) AND revoked_at IS NULL'
+  const live =
+    'SELECT user_id FROM sessions WHERE user_id IN ($1, $2) AND revoked_at IS NULL'
   expect(await sql(live, [user.id, other.id])).toEqual([{ user_id: other.id }])
-  const codes = await sql('SELECT used_at IS NOT NULL AS used FROM exchange_codes WHERE user_id = $1', [user.id])
-  expect(codes).toEqual([{ used: true }, { used: true }]) // used codes are kept to detect reuse
+  const codes = await sql(
+    'SELECT used_at IS NOT NULL AS used FROM exchange_codes WHERE user_id = $1',
+    [user.id],
+  )
+  // used codes are kept to detect reuse
+  expect(codes).toEqual([{ used: true }, { used: true }])
 })
 
 for (const [what, change] of Object.entries({
@@ -98,7 +144,11 @@ for (const [what, change] of Object.entries({
   // For the reset, the current time is the time at which its transaction began.
   'the token expires': `UPDATE reset_tokens SET expires_at = now() - interval '1 minute' WHERE user_id = $1`,
 })) {
-  test(`rejects a reset if ${what} while the reset waits for the user row`, async ({ user, post, sql }) => {
+  test(`rejects a reset if ${what} while the reset waits for the user row`, async ({
+    user,
+    post,
+    sql,
+  }) => {
     const token = await newToken(user)
     const lock = await lockRow('users', 'id = $1', user.id)
     const resetting = post(resetPath, { token, password: newPassword() })
@@ -118,7 +168,11 @@ test.describe('password rules', () => {
     invalid_characters: ['lantern\u0000 river meadow'],
     too_guessable: ['Password123!', 'dashboard2026', 'Lovelace1815!'], // a common password, the product's name, and the user's name
   }
-  test('a rejected password gets the issue code of its rule, and the link stays valid', async ({ user, post, sql }) => {
+  test('a rejected password gets the issue code of its rule, and the link stays valid', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const domain = `${user.id}.example.com`
     const rename = 'UPDATE users SET email = $1, email_domain = $2 WHERE id = $3'
     await sql(rename, [`ada.lovelace@${domain}`, domain, user.id])
@@ -126,26 +180,41 @@ test.describe('password rules', () => {
     for (const [code, passwords] of Object.entries(rejectedAs))
       for (const password of passwords) {
         const { status, body } = await post(resetPath, { token, password })
-        expect([status, body], JSON.stringify(password)).toEqual([400, passwordIssue(code)])
+        expect([status, body], JSON.stringify(password)).toEqual([
+          400,
+          passwordIssue(code),
+        ])
       }
     expect(await storedHash(sql, user)).toBeNull()
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
   })
 
-  test('accepts 8 code points to 72 bytes in any script, and hashes the NFC form', async ({ user, post, sql }) => {
+  test('accepts 8 code points to 72 bytes in any script, and hashes the NFC form', async ({
+    user,
+    post,
+    sql,
+  }) => {
     for (const password of [
       'x8#Kq2!m',
       '🦉🐢lmQ8🦔🐝',
       ' lantern river meadow ',
-      'fjord lantern brisk meadow copper violin harbour thistle quartz ember oak'.slice(0, 72),
+      'fjord lantern brisk meadow copper violin harbour thistle quartz ember oak'.slice(
+        0,
+        72,
+      ),
       'cafe\u0301 lanterna verde',
       'Фонарь река луг',
     ]) {
-      const { status, body } = await post(resetPath, { token: await newToken(user), password })
+      const { status, body } = await post(resetPath, {
+        token: await newToken(user),
+        password,
+      })
       expect([status, body], password).toEqual([200, { ok: true }])
       const hash = (await storedHash(sql, user))!
       expect(await bcrypt.compare(password.normalize('NFC'), hash)).toBe(true)
-      expect(await bcrypt.compare(password.normalize('NFC').trim(), hash)).toBe(password === password.trim())
+      expect(await bcrypt.compare(password.normalize('NFC').trim(), hash)).toBe(
+        password === password.trim(),
+      )
     }
   })
 
@@ -154,10 +223,14 @@ test.describe('password rules', () => {
     const token = await newToken(user)
     const page = await fetch(`${server.url}/reset-password?token=${token}`)
     expect(await page.text()).toContain('Use 15 to 72 characters.')
-    expect((await post(`${server.url}${resetPath}`, { token, password: 'x8#Kq2!mZw4%Rt' })).body).toEqual(
-      passwordIssue('too_short'),
-    )
-    expect((await post(`${server.url}${resetPath}`, { token, password: newPassword() })).status).toBe(200)
+    expect(
+      (await post(`${server.url}${resetPath}`, { token, password: 'x8#Kq2!mZw4%Rt' }))
+        .body,
+    ).toEqual(passwordIssue('too_short'))
+    expect(
+      (await post(`${server.url}${resetPath}`, { token, password: newPassword() }))
+        .status,
+    ).toBe(200)
     await server.stop()
   })
 })

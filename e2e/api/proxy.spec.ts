@@ -6,7 +6,14 @@ import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { connections } from '../support/command'
 import { startConnectProxy } from '../support/connect-proxy'
 import { connect } from '../support/connection'
-import { expect, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import {
+  expect,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { listen } from '../support/listen'
 import { startProvider } from '../support/oidc-provider'
 import { startServer } from '../support/server'
@@ -16,7 +23,10 @@ import { startUpstash } from '../support/upstash'
 const host = 'services.example' // only the proxy can resolve this host
 
 /** Starts a server that terminates TLS for a service. Returns its port. */
-async function startTls(service: string, { privateKey: key, certificate: cert }: Record<string, string>) {
+async function startTls(
+  service: string,
+  { privateKey: key, certificate: cert }: Record<string, string>,
+) {
   const { port: servicePort, hostname } = new URL(service)
   const server: Server = createTlsServer({ key, cert }, (client) => {
     const socket = connectTo(Number(servicePort), hostname)
@@ -33,7 +43,11 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and reque
   const keyPair = await newKeyPair(host)
   const authority = testInfo.outputPath('authority.pem')
   await writeFile(authority, keyPair.certificate)
-  const [proxy, provider, upstash] = [await startConnectProxy(), await startProvider(), await startUpstash()]
+  const [proxy, provider, upstash] = [
+    await startConnectProxy(),
+    await startProvider(),
+    await startUpstash(),
+  ]
   const direct: string[] = []
   const directServer = await listen(
     createServer(({ url }, response) => {
@@ -47,11 +61,14 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and reque
   ]
   const issuer = `https://${host}:${issuerPort}`
   provider.behavior = {
-    metadata: (genuine) => JSON.parse(JSON.stringify(genuine).replaceAll(provider.issuer, issuer)),
+    metadata: (genuine) =>
+      JSON.parse(JSON.stringify(genuine).replaceAll(provider.issuer, issuer)),
     claims: (genuine) => ({ ...genuine, iss: issuer }),
     response: (given) => given.set('iss', issuer),
   }
-  const slug = await connect(provider, { settings: { kind: 'oidc', issuer, clientId: 'the-client' } })
+  const slug = await connect(provider, {
+    settings: { kind: 'oidc', issuer, clientId: 'the-client' },
+  })
   const proxies = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' }
   const outside = { ...proxies, NODE_EXTRA_CA_CERTS: authority }
   const server = await startServer({
@@ -67,20 +84,30 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and reque
   const visitor = new Visitor(server.url)
   const { href } = await visitor.start(slug)
   const authorization = new URL(href.replace(issuer, provider.issuer))
-  expect(errorOf(await visitor.comeBack(await visitor.authorize(authorization)))).toBeNull()
+  expect(
+    errorOf(await visitor.comeBack(await visitor.authorize(authorization))),
+  ).toBeNull()
   const reset = { token: await newToken(user), password: newPassword() }
   expect((await postTo(server.url + resetPath, reset)).status).toBe(200)
-  expect(new Set(proxy.connected)).toEqual(new Set([`${host}:${issuerPort}`, `${host}:${redisPort}`]))
+  expect(new Set(proxy.connected)).toEqual(
+    new Set([`${host}:${issuerPort}`, `${host}:${redisPort}`]),
+  )
   // The first requests may have exceeded the time limit for Redis.
   const commandsAfterRequest = async () => {
     await fetch(`${server.url}/api/health`)
     return upstash.commands.length
   }
   await expect.poll(commandsAfterRequest).toBeGreaterThan(0)
-  await expect.poll(() => new Set(direct)).toEqual(new Set(['/range/PREFIX', '/v1/traces']))
+  await expect
+    .poll(() => new Set(direct))
+    .toEqual(new Set(['/range/PREFIX', '/v1/traces']))
 
   proxy.connected.length = 0
-  expect(await connections(['check', slug], '', outside)).toContain(`the provider responds, and names itself ${issuer}`)
+  expect(await connections(['check', slug], '', outside)).toContain(
+    `the provider responds, and names itself ${issuer}`,
+  )
   expect(new Set(proxy.connected)).toEqual(new Set([`${host}:${issuerPort}`]))
-  await Promise.all([server, proxy, provider, upstash, directServer].map(({ stop }) => stop()))
+  await Promise.all(
+    [server, proxy, provider, upstash, directServer].map(({ stop }) => stop()),
+  )
 })

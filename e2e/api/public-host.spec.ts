@@ -30,26 +30,43 @@ test('at another host, redirects forms and the start of a sign-in only once to P
       const moved = await open(path)
       const target = `${server.url}${path}${path.includes('?') ? '&' : '?'}moved`
       expect([moved.status, moved.headers.location], path).toEqual([status, target])
-      expect((await open(path, host)).headers.location ?? '', 'at the host itself').not.toContain('moved')
-      expect((await open(path, host.toUpperCase())).headers.location ?? '').not.toContain('moved')
+      expect(
+        (await open(path, host)).headers.location ?? '',
+        'at the host itself',
+      ).not.toContain('moved')
+      expect((await open(path, host.toUpperCase())).headers.location ?? '').not.toContain(
+        'moved',
+      )
     }
     expect(server.output()).not.toContain(warning)
 
     const secret = keepSecret(newSecret())
-    const others = '/ /reset-password /forgot-password?sent /forgot-password?invalid'.split(' ')
-    const withSecret = ['/reset-password?token=', '/sso/callback?code=', '/sign-in?token=', '/sign-in?code=']
+    const others =
+      '/ /reset-password /forgot-password?sent /forgot-password?invalid'.split(' ')
+    const withSecret = [
+      '/reset-password?token=',
+      '/sso/callback?code=',
+      '/sign-in?token=',
+      '/sign-in?code=',
+    ]
     for (const path of [...others, ...withSecret.map((start) => start + secret)])
       expect((await open(path)).status, path).toBe(200)
-    expect((await open(`${start}?code=${secret}`)).headers.location).toMatch(provider.issuer)
+    expect((await open(`${start}?code=${secret}`)).headers.location).toMatch(
+      provider.issuer,
+    )
     expect(server.output()).not.toContain(warning)
 
     // By default, nginx sends the address of the upstream server as Host.
     for (const Host of ['127.0.0.1:3000', `${randomBytes(32).toString('hex')}.example`]) {
       expect((await open('/sign-in?moved', Host)).status).toBe(200)
       expect((await open('/forgot-password?moved', Host)).status).toBe(200)
-      expect((await open(`${start}?moved`, Host)).headers.location).toMatch(provider.issuer)
+      expect((await open(`${start}?moved`, Host)).headers.location).toMatch(
+        provider.issuer,
+      )
     }
-    expect(server.logged(warning)).toMatchObject([{ level: 'warn', host: '127.0.0.1:3000' }])
+    expect(server.logged(warning)).toMatchObject([
+      { level: 'warn', host: '127.0.0.1:3000' },
+    ])
   } finally {
     await Promise.all([server.stop(), provider.stop(), smtp.stop()])
   }
@@ -64,7 +81,9 @@ test('does not log a Host that could be a secret, and does not redirect a previe
   try {
     expect((await open(server.url, '/sign-in')).status).toBe(200)
     expect(server.output()).not.toContain(warning)
-    expect((await open(other.url, '/sign-in?moved', `${secret}.example`)).status).toBe(200)
+    expect((await open(other.url, '/sign-in?moved', `${secret}.example`)).status).toBe(
+      200,
+    )
     expect(other.output()).toContain(warning)
   } finally {
     await Promise.all([server.stop(), other.stop()])

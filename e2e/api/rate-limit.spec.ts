@@ -6,20 +6,43 @@ import { startServer } from '../support/server'
 
 const limit = 2_000
 
-const remainingOf = ({ headers }: { headers: Headers }) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
+const remainingOf = ({ headers }: { headers: Headers }) =>
+  Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
 const remaining = async (url: string, headers: Record<string, string>) =>
   remainingOf(await fetch(`${url}/api/health`, { headers }))
 
 const counted = [
-  ...['/', '/sso/callback?code=x', '/reset-password?token=x', '/nothing', '/%61pi/health', '/icon.svg/x'],
-  ...['/brand/x.svg', '/openapi.json', '/openapi.json/', '/.well-known/jwks.json', '/.well-known/jwks.json/'],
-  ...['/.well-known/change-password', '/.well-known/change-password/', '/sign-out', '/api/nothing', exchangePath],
+  ...[
+    '/',
+    '/sso/callback?code=x',
+    '/reset-password?token=x',
+    '/nothing',
+    '/%61pi/health',
+    '/icon.svg/x',
+  ],
+  ...[
+    '/brand/x.svg',
+    '/openapi.json',
+    '/openapi.json/',
+    '/.well-known/jwks.json',
+    '/.well-known/jwks.json/',
+  ],
+  ...[
+    '/.well-known/change-password',
+    '/.well-known/change-password/',
+    '/sign-out',
+    '/api/nothing',
+    exchangePath,
+  ],
 ]
 const files = ['/icon.svg', '/favicon.ico', '/robots.txt']
 
-test('counts requests for pages, missing paths and public documents, but not for files', async ({ url }) => {
+test('counts requests for pages, missing paths and public documents, but not for files', async ({
+  url,
+}) => {
   const headers = { 'X-Forwarded-For': newAddress() }
-  const request = async (path: string) => (await fetch(url + path, { headers, redirect: 'manual' })).text()
+  const request = async (path: string) =>
+    (await fetch(url + path, { headers, redirect: 'manual' })).text()
   let expected = await remaining(url, headers)
   for (const path of counted) {
     await request(path)
@@ -35,13 +58,17 @@ test('counts requests for pages, missing paths and public documents, but not for
   }
 })
 
-test('applies one limit per IP address to all paths, and rejects further requests', async ({ browserProcess }) => {
+test('applies one limit per IP address to all paths, and rejects further requests', async ({
+  browserProcess,
+}) => {
   const allowed = 200
   const server = await startServer({ RATE_LIMIT_REQUESTS: String(allowed) })
   const { url } = server
   const headers = { 'X-Forwarded-For': newAddress() }
   const paths = ['/api/health', '/api/nothing', exchangePath, resetPath]
-  const responses = await sendMany(allowed, (index) => fetch(url + paths[index % paths.length], { headers }))
+  const responses = await sendMany(allowed, (index) =>
+    fetch(url + paths[index % paths.length], { headers }),
+  )
   expect(countOf(responses, 429)).toBe(0)
   const sorted = responses.map(remainingOf).sort((a, b) => a - b)
   expect(sorted).toEqual(Array.from({ length: allowed }, (_, index) => index))
@@ -49,7 +76,12 @@ test('applies one limit per IP address to all paths, and rejects further request
   const rejected = await postTo(url + exchangePath, { code: 'x' }, headers)
   expect([rejected.status, rejected.body]).toEqual([
     429,
-    { ok: false, code: 'RATE_LIMITED', message: expect.any(String), requestId: expect.any(String) },
+    {
+      ok: false,
+      code: 'RATE_LIMITED',
+      message: expect.any(String),
+      requestId: expect.any(String),
+    },
   ])
   const seconds = Number(rejected.headers.get('retry-after'))
   expect(Number.isInteger(seconds) && seconds > 0 && seconds <= 900).toBe(true)
@@ -57,12 +89,19 @@ test('applies one limit per IP address to all paths, and rejects further request
   expect(rejected.headers.get('cache-control')).toBe('no-store')
   for (const path of counted) {
     const response = await fetch(url + path, { headers, redirect: 'manual' })
-    expect([response.status, Number(response.headers.get('retry-after')) > 0], path).toEqual([429, true])
+    expect(
+      [response.status, Number(response.headers.get('retry-after')) > 0],
+      path,
+    ).toEqual([429, true])
   }
-  for (const path of files) expect((await fetch(url + path, { headers })).status).toBe(200)
+  for (const path of files)
+    expect((await fetch(url + path, { headers })).status).toBe(200)
   expect(await remaining(url, { 'X-Forwarded-For': newAddress() })).toBe(allowed - 1)
 
-  const context = await browserProcess.newContext({ locale: 'de', extraHTTPHeaders: headers })
+  const context = await browserProcess.newContext({
+    locale: 'de',
+    extraHTTPHeaders: headers,
+  })
   const page = await context.newPage()
   const secretUrl = `${url}/sso/callback?code=fabricated`
   const response = await page.goto(secretUrl)
@@ -70,9 +109,13 @@ test('applies one limit per IP address to all paths, and rejects further request
     'cache-control': 'no-store, no-transform',
     'referrer-policy': 'no-referrer',
   })
-  await expect(page.getByRole('heading')).toHaveText('Zu viele Anfragen aus Ihrem Netzwerk')
+  await expect(page.getByRole('heading')).toHaveText(
+    'Zu viele Anfragen aus Ihrem Netzwerk',
+  )
   await expect(page.getByText(/in \d+ (Minuten|Sekunden)/)).toBeVisible()
-  expect(await page.getByRole('link').evaluate((link: HTMLAnchorElement) => link.href)).toBe(secretUrl)
+  expect(
+    await page.getByRole('link').evaluate((link: HTMLAnchorElement) => link.href),
+  ).toBe(secretUrl)
   await expect(page.getByRole('banner')).toHaveText('DDashboard')
   await expect(page.getByRole('link')).toHaveCSS('background-color', 'rgb(11, 110, 79)')
   expect(await violationsOf(page)).toEqual([])
@@ -80,16 +123,24 @@ test('applies one limit per IP address to all paths, and rejects further request
   await server.stop()
 })
 
-test('counts requests by the entry of X-Forwarded-For that the trusted proxy appended', async ({ url }) => {
+test('counts requests by the entry of X-Forwarded-For that the trusted proxy appended', async ({
+  url,
+}) => {
   const client = newAddress()
   for (const count of [1, 2])
-    expect(await remaining(url, { 'X-Forwarded-For': `${newAddress()}, ${client}` })).toBe(limit - count)
+    expect(
+      await remaining(url, { 'X-Forwarded-For': `${newAddress()}, ${client}` }),
+    ).toBe(limit - count)
 })
 
 test('without a proxy, counts requests by the address of the socket, up to the limit in the settings', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '0', RATE_LIMIT_REQUESTS: '2' })
   for (const count of [1, 2]) {
-    const forged = { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` }
+    const forged = {
+      'X-Forwarded-For': newAddress(),
+      'X-Real-IP': newAddress(),
+      Forwarded: `for=${newAddress()}`,
+    }
     expect(await remaining(server.url, forged)).toBe(2 - count)
   }
   const { status, headers } = await fetch(`${server.url}/api/health`)

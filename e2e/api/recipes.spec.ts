@@ -8,12 +8,20 @@ import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { dashboardCode } from '../support/dashboard'
 import { blocks } from '../support/documents'
-import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newCode,
+  newPassword,
+  newToken,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { keepSecret } from '../support/secrets'
 
-// Compiles and runs the named code blocks of docs/, with the URL of the test server. plans.spec.ts
-// and database-role.spec.ts run those for database roles.
+// Compiles and runs the named code blocks of docs/, with the URL of the test server.
+// plans.spec.ts and database-role.spec.ts run those for database roles.
 const publicUrl = 'https://login.example.com'
 const folder = `${project}e2e/results/recipes/`
 
@@ -28,21 +36,41 @@ test.beforeAll(async ({ url }) => {
   process.env.LOGIN_URL = url
   mkdirSync(folder, { recursive: true })
   for (const [name, { language, text }] of Object.entries(blocks)) {
-    if (language === 'ts') writeFileSync(`${folder}${name}.ts`, text.replaceAll(publicUrl, url))
+    if (language === 'ts')
+      writeFileSync(`${folder}${name}.ts`, text.replaceAll(publicUrl, url))
   }
 })
 
 test('the TypeScript in the documents compiles', () => {
   const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
-  expect(compiled).toEqual(['same-host', 'require-second-factor', 'sso-callback', 'forgot-password'])
-  const config = { extends: `${project}tsconfig.json`, compilerOptions: { incremental: false }, include: ['*.ts'] }
+  expect(compiled).toEqual([
+    'same-host',
+    'require-second-factor',
+    'sso-callback',
+    'forgot-password',
+  ])
+  const config = {
+    extends: `${project}tsconfig.json`,
+    compilerOptions: { incremental: false },
+    include: ['*.ts'],
+  }
   writeFileSync(`${folder}tsconfig.json`, JSON.stringify({ ...config, exclude: [] }))
-  execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
+  execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], {
+    cwd: project,
+    stdio: 'pipe',
+  })
 })
 
 test('the JavaScript in the documents is the same as in the examples', () => {
-  const sources = ['dashboard/login', 'dashboard/server', 'widget/widget', 'widget/server']
-  const example = sources.map((name) => readFileSync(`${project}examples/${name}.js`, 'utf8'))
+  const sources = [
+    'dashboard/login',
+    'dashboard/server',
+    'widget/widget',
+    'widget/server',
+  ]
+  const example = sources.map((name) =>
+    readFileSync(`${project}examples/${name}.js`, 'utf8'),
+  )
   const recipes = Object.keys(blocks).filter((name) => blocks[name]!.language === 'js')
   expect(recipes).toEqual([
     'sign-in',
@@ -54,21 +82,31 @@ test('the JavaScript in the documents is the same as in the examples', () => {
     'widget-session',
     'verify-widget',
   ])
-  for (const name of recipes) expect(example.join('\n'), name).toContain(blocks[name]!.text)
+  for (const name of recipes)
+    expect(example.join('\n'), name).toContain(blocks[name]!.text)
 })
 
-test('runs an SSO callback, and a dashboard that verifies the session', async ({ user, post, sql, url }) => {
+test('runs an SSO callback, and a dashboard that verifies the session', async ({
+  user,
+  post,
+  sql,
+  url,
+}) => {
   const { finishSignIn } = await run('sso-callback')
   const response = (await finishSignIn(user.id)) as Response
   const to = new URL(response.headers.get('location')!)
   expect([response.status, to.origin, to.pathname]).toEqual([303, url, '/sso/callback'])
-  const { status, body } = await post(exchangePath, { code: keepSecret(to.searchParams.get('code')!) })
+  const { status, body } = await post(exchangePath, {
+    code: keepSecret(to.searchParams.get('code')!),
+  })
   expect(status).toBe(200)
 
   const { isAlive, verifySession } = await dashboard()
   const claims = await verifySession(body.token!)
   expect(claims.sub).toBe(user.id)
-  const altered = body.token!.replace(/.(?=.{40}$)/, (letter) => (letter === 'A' ? 'B' : 'A'))
+  const altered = body.token!.replace(/.(?=.{40}$)/, (letter) =>
+    letter === 'A' ? 'B' : 'A',
+  )
   await expect(verifySession(altered)).rejects.toThrow()
   const child = (await post(exchangePath, await dashboardCode(url, body))).body.token!
   const alive = (token: string) =>
@@ -86,20 +124,43 @@ test('requires a recent sign-in with a second factor', async () => {
   const secondsAgo = (seconds: number) => Date.now() / 1000 - seconds
   const recent = { amr: ['pwd', 'otp', 'mfa'], auth_time: secondsAgo(290) }
   requireSecondFactor(recent, 300)
-  for (const claims of [{ auth_time: secondsAgo(310) }, { auth_time: undefined }, { amr: ['pwd'] }, { amr: undefined }])
-    expect(() => requireSecondFactor({ ...recent, ...claims }, 300), JSON.stringify(claims)).toThrow('Sign in again')
+  for (const claims of [
+    { auth_time: secondsAgo(310) },
+    { auth_time: undefined },
+    { amr: ['pwd'] },
+    { amr: undefined },
+  ])
+    expect(
+      () => requireSecondFactor({ ...recent, ...claims }, 300),
+      JSON.stringify(claims),
+    ).toThrow('Sign in again')
 })
 
-test('verifies the issuer, the audience, the type and the expiry of a JWT', async ({ url }) => {
+test('verifies the issuer, the audience, the type and the expiry of a JWT', async ({
+  url,
+}) => {
   const { verifySession } = await dashboard()
   const [key] = JSON.parse(process.env.SESSION_SIGNING_KEYS!).keys
   const sign = (claims: object, typ = 'JWT') =>
-    new SignJWT({ iss: url, aud: 'dashboard', sub: 'ada', exp: Date.now() / 1000 + 60, ...claims })
+    new SignJWT({
+      iss: url,
+      aud: 'dashboard',
+      sub: 'ada',
+      exp: Date.now() / 1000 + 60,
+      ...claims,
+    })
       .setProtectedHeader({ alg: 'ES256', kid: key.kid, typ })
       .sign(createPrivateKey({ key, format: 'jwk' }))
   expect((await verifySession(await sign({}))).sub).toBe('ada')
-  for (const claims of [{ iss: 'https://example.com' }, { aud: 'widget' }, { exp: Date.now() / 1000 - 1 }])
-    await expect(verifySession(await sign(claims)), Object.keys(claims)[0]).rejects.toThrow()
+  for (const claims of [
+    { iss: 'https://example.com' },
+    { aud: 'widget' },
+    { exp: Date.now() / 1000 - 1 },
+  ])
+    await expect(
+      verifySession(await sign(claims)),
+      Object.keys(claims)[0],
+    ).rejects.toThrow()
   await expect(verifySession(await sign({}, 'at+jwt'))).rejects.toThrow()
 })
 
@@ -114,7 +175,11 @@ test('runs a forgot-password handler', async ({ user, post }) => {
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('renews the tokens of a session from a dashboard on another host', async ({ user, post, sql }) => {
+test('renews the tokens of a session from a dashboard on another host', async ({
+  user,
+  post,
+  sql,
+}) => {
   const { renewTokens } = await dashboard()
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const renewed = (await renewTokens(body.refreshToken))!
@@ -127,8 +192,10 @@ test('renews the tokens of a session from a dashboard on another host', async ({
 test('does not end the session in the dashboard if the login is unavailable', async () => {
   const { isAlive, renewTokens, signOut } = await dashboard()
   const failures: Record<string, () => Promise<Response> | Response> = {
-    'over the rate limit': () => Response.json({ ok: false, code: 'RATE_LIMITED' }, { status: 429 }),
-    'no database': () => Response.json({ ok: false, code: 'SERVICE_UNAVAILABLE' }, { status: 503 }),
+    'over the rate limit': () =>
+      Response.json({ ok: false, code: 'RATE_LIMITED' }, { status: 429 }),
+    'no database': () =>
+      Response.json({ ok: false, code: 'SERVICE_UNAVAILABLE' }, { status: 503 }),
     'a page of a proxy': () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
     'no connection': () => Promise.reject(new TypeError('fetch failed')),
   }
@@ -136,7 +203,8 @@ test('does not end the session in the dashboard if the login is unavailable', as
   try {
     for (const [failure, respond] of Object.entries(failures)) {
       globalThis.fetch = async () => respond()
-      for (const call of [renewTokens, isAlive, signOut]) await expect(call('x'), failure).rejects.toThrow()
+      for (const call of [renewTokens, isAlive, signOut])
+        await expect(call('x'), failure).rejects.toThrow()
     }
   } finally {
     globalThis.fetch = fetch
@@ -152,19 +220,41 @@ test('a dashboard on the same host renews the session after a 401, and repeats a
   url,
 }) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
-  const cookie = (name: string, value: string) => ({ name, value, url, httpOnly: true, sameSite: 'Lax' as const })
-  await context.addCookies([cookie('session', 'expired'), cookie('refresh', body.refreshToken!)])
+  const cookie = (name: string, value: string) => ({
+    name,
+    value,
+    url,
+    httpOnly: true,
+    sameSite: 'Lax' as const,
+  })
+  await context.addCookies([
+    cookie('session', 'expired'),
+    cookie('refresh', body.refreshToken!),
+  ])
   await page.goto('/openapi.json')
   const compiled = `${folder}compiled`
-  const compile = ['--ignoreConfig', '--module', 'esnext', '--target', 'es2022', '--outDir', compiled]
+  const compile = [
+    '--ignoreConfig',
+    '--module',
+    'esnext',
+    '--target',
+    'es2022',
+    '--outDir',
+    compiled,
+  ]
   execFileSync(`${project}node_modules/.bin/tsc`, [...compile, `${folder}same-host.ts`], {
     cwd: project,
     stdio: 'pipe',
   })
   const script = readFileSync(`${compiled}/same-host.js`, 'utf8')
-  await page.addScriptTag({ type: 'module', content: `${script}\nglobalThis.recipe = { request }` })
+  await page.addScriptTag({
+    type: 'module',
+    content: `${script}\nglobalThis.recipe = { request }`,
+  })
   const sent: string[] = []
-  page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  page.on('request', (request) =>
+    sent.push(`${request.method()} ${new URL(request.url()).pathname}`),
+  )
   const request = (method: string) =>
     page.evaluate(
       async ([path, verb]) => {
@@ -177,14 +267,26 @@ test('a dashboard on the same host renews the session after a 401, and repeats a
   expect(await request('GET')).toBe(200)
   expect(sent).toEqual([get, renew, get])
   await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
-  await Promise.all([page.waitForURL((to) => to.pathname === '/'), request('GET').catch(() => {})])
+  await Promise.all([
+    page.waitForURL((to) => to.pathname === '/'),
+    request('GET').catch(() => {}),
+  ])
   expect(new URL(page.url()).search).toBe('?next=%2Fopenapi.json')
   expect(sent.slice(3, 5)).toEqual([get, renew])
 })
 
-test('a dashboard on the same host can sign the user out', async ({ user, post, sql, page, context, url }) => {
+test('a dashboard on the same host can sign the user out', async ({
+  user,
+  post,
+  sql,
+  page,
+  context,
+  url,
+}) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
-  await context.addCookies([{ name: 'session', value: body.token!, url, httpOnly: true, sameSite: 'Lax' }])
+  await context.addCookies([
+    { name: 'session', value: body.token!, url, httpOnly: true, sameSite: 'Lax' },
+  ])
   await page.goto('/openapi.json')
   await page.evaluate((html) => {
     document.body.innerHTML = html
@@ -193,10 +295,18 @@ test('a dashboard on the same host can sign the user out', async ({ user, post, 
   await page.waitForURL('/?signed-out')
   // With this cookie, the next sign-in asks the user to authenticate again.
   expect((await context.cookies()).map(({ name }) => name)).toEqual(['ask'])
-  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
+  expect(
+    await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
+      user.id,
+    ]),
+  ).toEqual([])
 })
 
-test('runs the SQL statements for apps in other languages', async ({ user, post, sql }) => {
+test('runs the SQL statements for apps in other languages', async ({
+  user,
+  post,
+  sql,
+}) => {
   const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
   const hash = (secret: string) => createHash('sha256').update(secret).digest()
   const [code, older, token] = [newSecret(), newSecret(), newSecret()]
@@ -213,7 +323,9 @@ test('runs the SQL statements for apps in other languages', async ({ user, post,
     [user.id],
   )
   expect(seconds).toEqual({ code: lifetimes.code, resetToken: lifetimes.resetToken })
-  expect((await post(resetPath, { token: older, password: newPassword() })).status).toBe(400)
+  expect((await post(resetPath, { token: older, password: newPassword() })).status).toBe(
+    400,
+  )
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
@@ -228,7 +340,9 @@ test('runs the transaction that disables a user', async ({ user, post, sql }) =>
   await client.end()
   expect((await post(exchangePath, { code: unused })).status).toBe(400)
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
-  const { sid } = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString())
+  const { sid } = JSON.parse(
+    Buffer.from(body.token!.split('.')[1]!, 'base64url').toString(),
+  )
   expect(await sql(statement('session-alive'), [sid])).toEqual([])
   const alive = 'SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
   expect(await sql(alive, [user.id])).toEqual([])

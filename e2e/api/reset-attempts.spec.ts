@@ -22,11 +22,13 @@ const times = <Result>(count: number, work: (index: number) => Promise<Result>) 
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
 const attemptAt = ({ url }: { url: string }, token: string, password: string) =>
   postTo(url + resetPath, { token, password }, { 'X-Forwarded-For': newAddress() })
-const codesOf = (responses: ApiResponse[]) => responses.map(({ status, body }) => body.issues?.[0]?.code ?? status)
+const codesOf = (responses: ApiResponse[]) =>
+  responses.map(({ status, body }) => body.issues?.[0]?.code ?? status)
 const countOf = (responses: ApiResponse[], code: string | number) =>
   codesOf(responses).filter((found) => found === code).length
 const attemptsOf = async (sql: Sql, user: User) =>
-  (await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [user.id]))[0]!.attempts as number
+  (await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [user.id]))[0]!
+    .attempts as number
 
 test.describe('on two servers', () => {
   test.describe.configure({ mode: 'serial' }) // the tests would fill each other's hashing queue
@@ -40,19 +42,27 @@ test.describe('on two servers', () => {
 
   test('counts the attempts with one token across servers', async ({ user, sql }) => {
     const token = await newToken(user)
-    const responses = await times(50, (index) => attemptAt(servers[index % 2]!, token, weakPassword))
+    const responses = await times(50, (index) =>
+      attemptAt(servers[index % 2]!, token, weakPassword),
+    )
     expect(countOf(responses, 'too_guessable')).toBe(maxAttempts)
     expect(countOf(responses, 'invalid_or_expired')).toBe(50 - maxAttempts)
     expect(await attemptsOf(sql, user)).toBe(maxAttempts)
   })
 
-  test('accepts only one of 20 concurrent resets with the same token across servers', async ({ user }) => {
+  test('accepts only one of 20 concurrent resets with the same token across servers', async ({
+    user,
+  }) => {
     const token = await newToken(user)
-    const resets = await times(20, (index) => attemptAt(servers[index % 2]!, token, newPassword()))
+    const resets = await times(20, (index) =>
+      attemptAt(servers[index % 2]!, token, newPassword()),
+    )
     expect([countOf(resets, 200), countOf(resets, 'invalid_or_expired')]).toEqual([1, 19])
   })
 
-  test('does not count attempts that a full hashing queue rejects, and still looks up the token', async ({ sql }) => {
+  test('does not count attempts that a full hashing queue rejects, and still looks up the token', async ({
+    sql,
+  }) => {
     const users = await newUsers(sql, 24 * hashesAtOnce + 40)
     const tokens = await times(users.length, (index) => newToken(users[index]!))
     let rejections = 0
@@ -62,7 +72,9 @@ test.describe('on two servers', () => {
       return status
     })
     await expect.poll(() => rejections, { intervals: [10] }).toBeGreaterThan(0)
-    expect(codesOf([await attemptAt(servers[0], 'fabricated', newPassword())])).toEqual(['invalid_or_expired'])
+    expect(codesOf([await attemptAt(servers[0], 'fabricated', newPassword())])).toEqual([
+      'invalid_or_expired',
+    ])
     const statuses = await flooding
     expect(new Set(statuses)).toEqual(new Set([200, 503]))
     const rejected = users.filter((_, index) => statuses[index] === 503)
@@ -70,24 +82,41 @@ test.describe('on two servers', () => {
   })
 })
 
-test('a link becomes invalid after 30 attempts, and a new link allows 30 again', async ({ user, post, sql }) => {
+test('a link becomes invalid after 30 attempts, and a new link allows 30 again', async ({
+  user,
+  post,
+  sql,
+}) => {
   const attempt = (token: string, password: string) =>
     post(resetPath, { token, password }, { 'X-Request-Id': 'the-same-for-all' })
   const token = await newToken(user)
-  await sql('UPDATE reset_tokens SET attempts = $1 WHERE user_id = $2', [maxAttempts - 1, user.id])
+  await sql('UPDATE reset_tokens SET attempts = $1 WHERE user_id = $2', [
+    maxAttempts - 1,
+    user.id,
+  ])
   expect(codesOf([await attempt(token, weakPassword)])).toEqual(['too_guessable'])
   expect(await attemptsOf(sql, user)).toBe(maxAttempts)
   const unknown = await attempt('unknown', newPassword())
-  for (const password of [newPassword(), 'short']) expect((await attempt(token, password)).body).toEqual(unknown.body)
-  expect(await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])).toEqual([{ password_hash: null }])
+  for (const password of [newPassword(), 'short'])
+    expect((await attempt(token, password)).body).toEqual(unknown.body)
+  expect(await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])).toEqual([
+    { password_hash: null },
+  ])
 
   const renewed = await newToken(user)
   expect(await attemptsOf(sql, user)).toBe(0)
-  await sql('UPDATE reset_tokens SET attempts = $1 WHERE user_id = $2', [maxAttempts - 1, user.id])
+  await sql('UPDATE reset_tokens SET attempts = $1 WHERE user_id = $2', [
+    maxAttempts - 1,
+    user.id,
+  ])
   expect((await attempt(renewed, newPassword())).status).toBe(200)
 })
 
-test('does not count an attempt with a malformed password', async ({ user, post, sql }) => {
+test('does not count an attempt with a malformed password', async ({
+  user,
+  post,
+  sql,
+}) => {
   const token = await newToken(user)
   for (const [password, code] of [
     ['short', 'too_short'],

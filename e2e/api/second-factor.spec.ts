@@ -1,16 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
-import { lifetimes, maxSecondFactorFailures, passwordLimits } from '../../lib/contract/lifetimes'
+import {
+  lifetimes,
+  maxSecondFactorFailures,
+  passwordLimits,
+} from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { resetPassword } from '../../lib/password/reset'
 import { makeChallenge } from '../../lib/second-factor/challenge'
 import { findFactor } from '../../lib/second-factor/find'
 import { userOfIdentity } from '../../lib/sso/identity'
 import { linkUser, unlinkUser } from '../../lib/sso/manage'
-import { disableUser, enableUser, findUserByEmail, renameUser, signOutUser } from '../../lib/user'
+import {
+  disableUser,
+  enableUser,
+  findUserByEmail,
+  renameUser,
+  signOutUser,
+} from '../../lib/user'
 import { addTestConnection } from '../support/connection'
 import { documentedFetch } from '../support/documented'
-import { cookiesOf, exchangePath, expect, newCode, newPassword, newToken, postTo, test } from '../support/fixtures'
+import {
+  cookiesOf,
+  exchangePath,
+  expect,
+  newCode,
+  newPassword,
+  newToken,
+  postTo,
+  test,
+} from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
 import { newFactorUser, totp, wrongCode } from '../support/second-factor'
@@ -34,7 +53,10 @@ test.afterAll(async () => {
 
 type Headers = Record<string, string>
 async function post(path: string, body: object, headers: Headers = {}, to = server) {
-  const response = await postTo(to.url + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
+  const response = await postTo(to.url + path, body, {
+    'X-Forwarded-For': newAddress(),
+    ...headers,
+  })
   const {
     status,
     body: { code, issues },
@@ -50,31 +72,48 @@ async function challengeOf(user: PasswordUser, headers?: Headers): Promise<strin
   expect(outcome).toBe('403 SECOND_FACTOR_REQUIRED')
   return body.challenge!
 }
-const bearer = async (user: PasswordUser) => ({ Authorization: `Bearer ${(await signIn(user)).body.token}` })
+const bearer = async (user: PasswordUser) => ({
+  Authorization: `Bearer ${(await signIn(user)).body.token}`,
+})
 async function get(headers: Headers, path: string = paths.getSecondFactor, to = server) {
-  const response = await documentedFetch(to.url + path, { headers: { 'X-Forwarded-For': newAddress(), ...headers } })
+  const response = await documentedFetch(to.url + path, {
+    headers: { 'X-Forwarded-For': newAddress(), ...headers },
+  })
   return (await response.json()) as Record<string, unknown>
 }
 
-test('an authenticator app can be set up, used, replaced by a recovery code, and switched off', async ({ sql }) => {
+test('an authenticator app can be set up, used, replaced by a recovery code, and switched off', async ({
+  sql,
+}) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   const live = async () =>
     (
-      await sql('SELECT amr FROM sessions WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at', [user.id])
+      await sql(
+        'SELECT amr FROM sessions WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at',
+        [user.id],
+      )
     ).map(({ amr }) => amr.join())
   const [own, other] = [await bearer(user), await bearer(user)]
   const off = { ok: true, available: true }
   const start = (password: string) => post(paths.startSecondFactor, { password }, own)
   expect((await start('wrong')).outcome).toBe('400 SIGN_IN_INVALID')
-  const { secret, uri, enrolment } = (await start(user.password)).body as Record<string, string> & { secret: string }
+  const { secret, uri, enrolment } = (await start(user.password)).body as Record<
+    string,
+    string
+  > & { secret: string }
   expect(uri).toContain(`secret=${secret}&`)
-  const confirm = (code: string, as = own) => post(paths.confirmSecondFactor, { enrolment, code }, as)
+  const confirm = (code: string, as = own) =>
+    post(paths.confirmSecondFactor, { enrolment, code }, as)
   const code = totp(secret)
   expect((await confirm(wrongCode(secret))).outcome).toBe('400 wrong_code')
   expect((await confirm(code, other)).outcome).toBe('400 CHALLENGE_INVALID')
   expect(await get(own), 'nothing is stored').toEqual(off)
   const codes = (await confirm(code)).body.recoveryCodes!
-  expect([codes.length, await get(own), await live()]).toMatchObject([10, { ...off, recoveryCodesLeft: 10 }, ['pwd']])
+  expect([codes.length, await get(own), await live()]).toMatchObject([
+    10,
+    { ...off, recoveryCodesLeft: 10 },
+    ['pwd'],
+  ])
   expect((await get(other)).code).toBe('SESSION_INVALID')
   for (const again of [await confirm(code), await start(user.password)])
     expect(again.outcome).toBe('409 SECOND_FACTOR_CONFLICT')
@@ -92,31 +131,59 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
     [{}, '400 invalid_type'],
   ] as const)
     expect((await second(challenge, given)).outcome).toBe(expected)
-  const signedIn = await second(challenge, { code: ` ${totp(secret, 1).replace(/^.../, '$& ')}` })
+  const signedIn = await second(challenge, {
+    code: ` ${totp(secret, 1).replace(/^.../, '$& ')}`,
+  })
   const { challenge: deleted, ...set } = cookiesOf(signedIn)
-  expect([signedIn.outcome, deleted, Object.keys(set).sort()]).toEqual(['200 ok', '', ['known', 'refresh', 'session']])
+  expect([signedIn.outcome, deleted, Object.keys(set).sort()]).toEqual([
+    '200 ok',
+    '',
+    ['known', 'refresh', 'session'],
+  ])
   const line = { factor: 'totp', userId: user.id, level: 'info' }
   expect(server.logged(signedIn.headers.get('x-request-id')!)).toMatchObject([line])
-  expect((await second(challenge, { recoveryCode: codes[0] })).outcome, 'one session').toBe('400 CHALLENGE_INVALID')
+  expect(
+    (await second(challenge, { recoveryCode: codes[0] })).outcome,
+    'one session',
+  ).toBe('400 CHALLENGE_INVALID')
 
-  const typed = codes[0]!.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')
+  const typed = codes[0]!
+    .toLowerCase()
+    .replaceAll('-', ' ')
+    .replaceAll('0', 'o')
+    .replaceAll('1', 'l')
   const known = { Cookie: `known=${set.known}` } // a recognized browser must send a code too
-  expect((await second(await challengeOf(user, known), { recoveryCode: typed }, known)).outcome).toBe('200 ok')
-  const mails = () => smtp.mailsTo(user.email).map(({ subject, text }) => `${subject} ${text}`)
-  const mailsWith = (words: string) => mails().filter((mail) => mail.includes(words)).length
+  expect(
+    (await second(await challengeOf(user, known), { recoveryCode: typed }, known))
+      .outcome,
+  ).toBe('200 ok')
+  const mails = () =>
+    smtp.mailsTo(user.email).map(({ subject, text }) => `${subject} ${text}`)
+  const mailsWith = (words: string) =>
+    mails().filter((mail) => mail.includes(words)).length
   // The email must arrive before the recovery codes are replaced.
-  await expect.poll(() => mailsWith('Recovery codes left: 9.'), { timeout: 8_000 }).toBe(1)
-  expect((await second(await challengeOf(user), { recoveryCode: codes[0] })).outcome).toBe('400 used_code')
+  await expect
+    .poll(() => mailsWith('Recovery codes left: 9.'), { timeout: 8_000 })
+    .toBe(1)
+  expect(
+    (await second(await challengeOf(user), { recoveryCode: codes[0] })).outcome,
+  ).toBe('400 used_code')
   expect(await live()).toEqual(['pwd', 'pwd,otp,mfa', 'pwd,mfa'])
 
-  const change = (path: string, given: object) => post(path, { password: user.password, ...given }, own)
+  const change = (path: string, given: object) =>
+    post(path, { password: user.password, ...given }, own)
   await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if a minute had passed
   for (const password of ['wrong', user.password]) {
-    const { outcome, body } = await change(paths.replaceRecoveryCodes, { code: totp(secret), password })
+    const { outcome, body } = await change(paths.replaceRecoveryCodes, {
+      code: totp(secret),
+      password,
+    })
     expect(outcome).toBe(password === 'wrong' ? '400 SIGN_IN_INVALID' : '200 ok')
     codes.unshift(...(body.recoveryCodes ?? []))
   }
-  expect((await second(await challengeOf(user), { recoveryCode: codes.at(-1) })).outcome).toBe('400 wrong_code')
+  expect(
+    (await second(await challengeOf(user), { recoveryCode: codes.at(-1) })).outcome,
+  ).toBe('400 wrong_code')
   const earlier = await challengeOf(user)
   for (const [given, expected] of [
     [{ code: wrongCode(secret) }, '400 wrong_code'],
@@ -125,58 +192,100 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
     [{ recoveryCode: codes[1] }, '409 SECOND_FACTOR_CONFLICT'],
   ] as const)
     expect((await change(paths.removeSecondFactor, given)).outcome).toBe(expected)
-  expect((await second(earlier, { recoveryCode: codes[1] })).outcome).toBe('400 CHALLENGE_INVALID')
-  expect([await get(own), await live(), (await signIn(user)).outcome]).toEqual([off, ['pwd'], '200 ok'])
+  expect((await second(earlier, { recoveryCode: codes[1] })).outcome).toBe(
+    '400 CHALLENGE_INVALID',
+  )
+  expect([await get(own), await live(), (await signIn(user)).outcome]).toEqual([
+    off,
+    ['pwd'],
+    '200 ok',
+  ])
 
   for (const words of ['now asks for a code', 'New recovery codes', 'no longer asks'])
     await expect.poll(() => mailsWith(words), words).toBe(1)
 })
 
-test('only the user and an operator can remove the second factor, and a reset ends challenges', async ({ sql }) => {
+test('only the user and an operator can remove the second factor, and a reset ends challenges', async ({
+  sql,
+}) => {
   const user = await newFactorUser(sql)
   const [challenge, email] = [await challengeOf(user), `${randomUUID()}@example.com`]
-  const connection = await addTestConnection(`${randomUUID()}.example.com`, { allowPasswords: true })
+  const connection = await addTestConnection(`${randomUUID()}.example.com`, {
+    allowPasswords: true,
+  })
   for (const change of [
     () => disableUser(user.id).then(() => enableUser(user.id)),
-    () => linkUser(user.id, connection, { issuer: 'https://idp.example.com', subject: user.id }),
+    () =>
+      linkUser(user.id, connection, {
+        issuer: 'https://idp.example.com',
+        subject: user.id,
+      }),
     () => unlinkUser(user.id, connection.id),
     () => signOutUser(user.id),
     async () =>
-      sql('UPDATE users SET password_hash = $2 WHERE id = $1', [user.id, await bcrypt.hash(user.password, 5)]),
-    async () => renameUser((await findUserByEmail(user.email))!, email, 'en').then(() => (user.email = email)),
+      sql('UPDATE users SET password_hash = $2 WHERE id = $1', [
+        user.id,
+        await bcrypt.hash(user.password, 5),
+      ]),
+    async () =>
+      renameUser((await findUserByEmail(user.email))!, email, 'en').then(
+        () => (user.email = email),
+      ),
   ]) {
     await change()
     await challengeOf(user)
   }
   const [stored] = await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])
-  expect(stored!.password_hash, 'the cost is changed before the code').toMatch(/^\$2b\$04/)
+  expect(stored!.password_hash, 'the cost is changed before the code').toMatch(
+    /^\$2b\$04/,
+  )
   expect((await second(challenge, { code: totp(user.secret) })).outcome).toBe('200 ok')
   const password = newPassword()
   const before = await challengeOf(user)
   await resetPassword(await newToken(user), password)
-  expect((await second(before, { code: totp(user.secret, 1) })).outcome).toBe('400 CHALLENGE_INVALID')
-  expect((await second(await challengeOf({ ...user, password }), { code: totp(user.secret, 1) })).outcome).toBe(
-    '200 ok',
+  expect((await second(before, { code: totp(user.secret, 1) })).outcome).toBe(
+    '400 CHALLENGE_INVALID',
   )
+  expect(
+    (
+      await second(await challengeOf({ ...user, password }), {
+        code: totp(user.secret, 1),
+      })
+    ).outcome,
+  ).toBe('200 ok')
 })
 
-test('the right password returns only a challenge, which only one operation accepts', async ({ sql }) => {
+test('the right password returns only a challenge, which only one operation accepts', async ({
+  sql,
+}) => {
   const [user, another] = [await newFactorUser(sql), await newFactorUser(sql)]
   const headers = { 'X-Forwarded-For': newAddress() }
   const since = (await sql('SELECT pg_current_xact_id()::text AS id'))[0]!.id
   const challenge = await challengeOf(user, headers)
-  const counted = await sql('SELECT 1 FROM password_attempts WHERE count = 1 AND xmin::text::bigint >= $1', [since])
+  const counted = await sql(
+    'SELECT 1 FROM password_attempts WHERE count = 1 AND xmin::text::bigint >= $1',
+    [since],
+  )
   expect(counted.length, 'not given back').toBeGreaterThanOrEqual(3)
-  for (const as of [{ Authorization: `Bearer ${challenge}` }, { Cookie: `session=${challenge}` }] as Headers[])
+  for (const as of [
+    { Authorization: `Bearer ${challenge}` },
+    { Cookie: `session=${challenge}` },
+  ] as Headers[])
     for (const path of [paths.getSession, paths.getSecondFactor])
       expect((await get(as, path)).code).toBe('SESSION_INVALID')
   for (const name of ['refresh', 'session', 'challenge'])
-    expect((await post(paths.refreshSession, {}, { Cookie: `${name}=${challenge}` })).outcome).toBe(
-      '400 REFRESH_INVALID',
-    )
-  expect((await post(paths.refreshSession, { refreshToken: challenge })).outcome).toBe('400 REFRESH_INVALID')
+    expect(
+      (await post(paths.refreshSession, {}, { Cookie: `${name}=${challenge}` })).outcome,
+    ).toBe('400 REFRESH_INVALID')
+  expect((await post(paths.refreshSession, { refreshToken: challenge })).outcome).toBe(
+    '400 REFRESH_INVALID',
+  )
   expect((await post(exchangePath, { code: challenge })).status).toBe(400)
-  const started = await post(paths.startSecondFactor, { password: user.password }, { Cookie: `challenge=${challenge}` })
+  const started = await post(
+    paths.startSecondFactor,
+    { password: user.password },
+    { Cookie: `challenge=${challenge}` },
+  )
   expect(started.outcome).toBe('401 SESSION_INVALID')
   const forge = (change: (bytes: Buffer) => unknown) => {
     const bytes = Buffer.from(challenge, 'base64url')
@@ -184,34 +293,57 @@ test('the right password returns only a challenge, which only one operation acce
     return bytes.toString('base64url')
   }
   const ofAnother = forge((bytes) => bytes.write(another.id.replaceAll('-', ''), 'hex'))
-  const changed = [16, 33].map((at) => forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at))) // each with one changed field
+  const changed = [16, 33].map((at) =>
+    forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at)),
+  ) // each with one changed field
   const factor = (await findFactor(user.id))!
-  const expired = keepSecret(makeChallenge({ ...factor, now: factor.now - lifetimes.secondFactorStep - 1 }).challenge)
+  const expired = keepSecret(
+    makeChallenge({ ...factor, now: factor.now - lifetimes.secondFactorStep - 1 })
+      .challenge,
+  )
   for (const forged of [ofAnother, ...changed, challenge.slice(1), '', expired])
     for (const { secret } of [user, another])
-      expect((await second(forged, { code: totp(secret) })).outcome).toBe('400 CHALLENGE_INVALID')
-  expect(await sql('SELECT 1 FROM sessions WHERE user_id IN ($1, $2)', [user.id, another.id])).toEqual([])
+      expect((await second(forged, { code: totp(secret) })).outcome).toBe(
+        '400 CHALLENGE_INVALID',
+      )
+  expect(
+    await sql('SELECT 1 FROM sessions WHERE user_id IN ($1, $2)', [user.id, another.id]),
+  ).toEqual([])
   expect((await second(challenge, { code: totp(user.secret) }, headers)).status).toBe(200)
 
   for (let tried = 0; tried < passwordLimits.perAccountAndNetwork; tried++)
-    expect((await signIn({ ...user, password: 'wrong' }, headers)).status, 'the code gave the attempt back').toBe(400)
+    expect(
+      (await signIn({ ...user, password: 'wrong' }, headers)).status,
+      'the code gave the attempt back',
+    ).toBe(400)
   expect((await signIn(user, headers)).status).toBe(429)
 })
 
-test('compares only 10 of 200 concurrent wrong codes, and locks the factor after 100 in a row', async ({ sql }) => {
+test('compares only 10 of 200 concurrent wrong codes, and locks the factor after 100 in a row', async ({
+  sql,
+}) => {
   const user = await newFactorUser(sql)
   const failures = async () =>
-    (await sql('SELECT failures FROM second_factors WHERE user_id = $1', [user.id]))[0]!.failures
+    (await sql('SELECT failures FROM second_factors WHERE user_id = $1', [user.id]))[0]!
+      .failures
   const challenge = await challengeOf(user)
   const [code, wrong] = [totp(user.secret), wrongCode(user.secret)]
-  const guesses = await Promise.all(Array.from({ length: 200 }, () => second(challenge, { code: wrong })))
-  const count = (expected: string) => guesses.filter(({ outcome }) => outcome === expected).length
-  expect([count('400 wrong_code'), count('429 RATE_LIMITED'), await failures()]).toEqual([10, 190, 10])
+  const guesses = await Promise.all(
+    Array.from({ length: 200 }, () => second(challenge, { code: wrong })),
+  )
+  const count = (expected: string) =>
+    guesses.filter(({ outcome }) => outcome === expected).length
+  expect([count('400 wrong_code'), count('429 RATE_LIMITED'), await failures()]).toEqual([
+    10, 190, 10,
+  ])
   for (const given of [{ code }, { recoveryCode: user.recoveryCodes[0] }])
     expect((await second(challenge, given)).status, 'even a right one').toBe(429)
 
   await sql(`UPDATE password_attempts SET expires_at = now() - interval '1 second'`)
-  await sql('UPDATE second_factors SET failures = $2 WHERE user_id = $1', [user.id, maxSecondFactorFailures - 1])
+  await sql('UPDATE second_factors SET failures = $2 WHERE user_id = $1', [
+    user.id,
+    maxSecondFactorFailures - 1,
+  ])
   expect((await second(challenge, { code: wrong })).outcome).toBe('400 wrong_code')
   expect((await second(challenge, { code })).outcome).toBe('403 SECOND_FACTOR_LOCKED')
   expect(server.output()).toContain('"msg":"a second factor is locked')
@@ -220,36 +352,66 @@ test('compares only 10 of 200 concurrent wrong codes, and locks the factor after
   expect((await second(await challengeOf(user), { code })).status).toBe(200)
 
   const removal = { password: user.password, code: wrong }
-  const remove = () => post(paths.removeSecondFactor, removal, { Cookie: `session=${body.token}` })
+  const remove = () =>
+    post(paths.removeSecondFactor, removal, { Cookie: `session=${body.token}` })
   const removals = await Promise.all(Array.from({ length: 15 }, remove))
-  expect(removals.filter(({ status }) => status === 429).length, 'the same counter').toBeGreaterThanOrEqual(5)
+  expect(
+    removals.filter(({ status }) => status === 429).length,
+    'the same counter',
+  ).toBeGreaterThanOrEqual(5)
 })
 
-test('a user with a second factor is never linked to an identity by email', async ({ sql }) => {
+test('a user with a second factor is never linked to an identity by email', async ({
+  sql,
+}) => {
   const domain = `${randomUUID()}.example.com`
-  const connection = await addTestConnection(domain, { allowPasswords: true, provision: true })
+  const connection = await addTestConnection(domain, {
+    allowPasswords: true,
+    provision: true,
+  })
   const user = await newFactorUser(sql, { email: `ada@${domain}` })
   const identity = { issuer: 'https://idp.example.com', subject: 'ada' }
-  const arrive = () => userOfIdentity(connection, identity, async () => ({ email: user.email, isVerified: true }))
-  await expect(arrive()).rejects.toMatchObject({ check: 'identity_second_factor', error: 'no_access' })
+  const arrive = () =>
+    userOfIdentity(connection, identity, async () => ({
+      email: user.email,
+      isVerified: true,
+    }))
+  await expect(arrive()).rejects.toMatchObject({
+    check: 'identity_second_factor',
+    error: 'no_access',
+  })
   expect(await sql('SELECT 1 FROM identities WHERE user_id = $1', [user.id])).toEqual([])
   await linkUser(user.id, connection, identity) // as the operator's command does
   expect(await arrive()).toBe(user.id)
-  expect((await post(exchangePath, { code: await newCode(user) })).status, 'the provider decides').toBe(200)
+  expect(
+    (await post(exchangePath, { code: await newCode(user) })).status,
+    'the provider decides',
+  ).toBe(200)
 })
 
-test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be switched off', async ({ sql }) => {
+test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be switched off', async ({
+  sql,
+}) => {
   const user = await newFactorUser(sql)
-  const other = { PUBLIC_URL: server.url, SECOND_FACTOR: 'false', ENCRYPTION_KEY: 'x'.repeat(43) }
+  const other = {
+    PUBLIC_URL: server.url,
+    SECOND_FACTOR: 'false',
+    ENCRYPTION_KEY: 'x'.repeat(43),
+  }
   const strict = await startServer({ ...settings, ...other })
   const challenge = (await signIn(user, {}, strict)).body.challenge!
   const failed = await second(challenge, { code: totp(user.secret) }, {}, strict)
   expect(failed.outcome).toBe('500 INTERNAL_ERROR')
-  expect(strict.logged('"level":"error"')).toMatchObject([{ requestId: failed.body.requestId }])
+  expect(strict.logged('"level":"error"')).toMatchObject([
+    { requestId: failed.body.requestId },
+  ])
   const [first, next] = user.recoveryCodes
   const { body } = await second(challenge, { recoveryCode: first }, {}, strict)
   const own = { Authorization: `Bearer ${body.token}` }
-  expect(await get(own, paths.getSecondFactor, strict)).toMatchObject({ available: false, recoveryCodesLeft: 9 })
+  expect(await get(own, paths.getSecondFactor, strict)).toMatchObject({
+    available: false,
+    recoveryCodesLeft: 9,
+  })
   for (const path of [paths.startSecondFactor, paths.confirmSecondFactor])
     expect((await post(path, {}, own, strict)).status).toBe(404)
   const removal = { password: user.password, recoveryCode: next }
@@ -258,22 +420,42 @@ test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be
   await strict.stop()
 })
 
-test('a process whose clock is wrong by a day accepts and rejects the same codes as others', async ({ sql }) => {
+test('a process whose clock is wrong by a day accepts and rejects the same codes as others', async ({
+  sql,
+}) => {
   for (const shift of [-86_400, 86_400]) {
-    const clock = { ...preload('cheap-hash.mjs', 'shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: String(shift) }
+    const clock = {
+      ...preload('cheap-hash.mjs', 'shifted-clock.mjs'),
+      CLOCK_SHIFT_SECONDS: String(shift),
+    }
     const shifted = await startServer({ ...settings, ...clock, PUBLIC_URL: server.url })
     const user = await newFactorUser(sql)
     const { challenge, expiresAt } = (await signIn(user, {}, shifted)).body
-    expect(Math.abs(Date.parse(expiresAt as string) - Date.now() - 600_000)).toBeLessThan(60_000)
-    const send = async (code: string) => (await second(challenge!, { code }, {}, shifted)).outcome
+    expect(Math.abs(Date.parse(expiresAt as string) - Date.now() - 600_000)).toBeLessThan(
+      60_000,
+    )
+    const send = async (code: string) =>
+      (await second(challenge!, { code }, {}, shifted)).outcome
     expect(await send(wrongCode(user.secret))).toBe('400 wrong_code')
     expect(await send(totp(user.secret))).toBe('200 ok')
     // If the clock is ahead, every session JWT has expired.
-    const [another, status] = [await newPasswordUser(sql, { cost: 4 }), shift > 0 ? 401 : 200]
+    const [another, status] = [
+      await newPasswordUser(sql, { cost: 4 }),
+      shift > 0 ? 401 : 200,
+    ]
     const own = await bearer(another)
-    const started = await post(paths.startSecondFactor, { password: another.password }, own)
+    const started = await post(
+      paths.startSecondFactor,
+      { password: another.password },
+      own,
+    )
     const { enrolment, secret } = started.body as { enrolment: string; secret: string }
-    const confirmed = await post(paths.confirmSecondFactor, { enrolment, code: totp(secret) }, own, shifted)
+    const confirmed = await post(
+      paths.confirmSecondFactor,
+      { enrolment, code: totp(secret) },
+      own,
+      shifted,
+    )
     expect(confirmed.status).toBe(status)
     await shifted.stop()
   }

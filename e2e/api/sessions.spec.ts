@@ -22,15 +22,24 @@ import { lockRow } from '../support/row-lock'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-const { refreshSession: refreshPath, getSession: sessionPath, signOut: signOutPath } = paths
+const {
+  refreshSession: refreshPath,
+  getSession: sessionPath,
+  signOut: signOutPath,
+} = paths
 const invalid = { ok: false, code: 'REFRESH_INVALID' }
 
-const signIn = async (post: Post, user: User) => (await post(exchangePath, { code: await newCode(user) })).body
-const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+const signIn = async (post: Post, user: User) =>
+  (await post(exchangePath, { code: await newCode(user) })).body
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 const generationOf = (token: unknown) => readRefreshToken(String(token))!.generation
 /** Moves the last rotation of a user's sessions into the past. */
 const rotatedSecondsAgo = (sql: Sql, user: User, seconds: number) =>
-  sql(`UPDATE sessions SET rotated_at = now() - make_interval(secs => $2) WHERE user_id = $1`, [user.id, seconds])
+  sql(
+    `UPDATE sessions SET rotated_at = now() - make_interval(secs => $2) WHERE user_id = $1`,
+    [user.id, seconds],
+  )
 const sessionsOf = (sql: Sql, user: User) =>
   sql(
     `SELECT generation, rotated_at IS NOT NULL AS rotated, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1`,
@@ -39,8 +48,14 @@ const sessionsOf = (sql: Sql, user: User) =>
 /** Statements that end a session, each with the statement that undoes it. */
 const endings = [
   ['users SET disabled_at = now() WHERE id', 'users SET disabled_at = NULL WHERE id'],
-  ['sessions SET expires_at = now() WHERE user_id', `sessions SET expires_at = now() + interval '1 day' WHERE user_id`],
-  ['sessions SET revoked_at = now() WHERE user_id', 'sessions SET revoked_at = NULL WHERE user_id'],
+  [
+    'sessions SET expires_at = now() WHERE user_id',
+    `sessions SET expires_at = now() + interval '1 day' WHERE user_id`,
+  ],
+  [
+    'sessions SET revoked_at = now() WHERE user_id',
+    'sessions SET revoked_at = NULL WHERE user_id',
+  ],
 ] as const
 
 test.describe('refresh', () => {
@@ -50,25 +65,45 @@ test.describe('refresh', () => {
   })
   test.afterAll(() => server?.stop())
 
-  test('returns a new JWT and a new refresh token of the same session', async ({ user, post, sql }) => {
+  test('returns a new JWT and a new refresh token of the same session', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const first = await signIn(post, user)
-    const { status, headers, body } = await post(refreshPath, { refreshToken: first.refreshToken })
+    const { status, headers, body } = await post(refreshPath, {
+      refreshToken: first.refreshToken,
+    })
     expect(status).toBe(200)
     expect(Object.keys(body)).toEqual(['ok', 'token', 'refreshToken'])
     const [before, after] = [claimsOf(first.token!), claimsOf(body.token!)]
-    expect([after.sid, after.sub, after.exp - after.iat]).toEqual([before.sid, user.id, 43_200])
+    expect([after.sid, after.sub, after.exp - after.iat]).toEqual([
+      before.sid,
+      user.id,
+      43_200,
+    ])
     expect(after.jti).not.toBe(before.jti)
-    expect([generationOf(first.refreshToken), generationOf(body.refreshToken)]).toEqual([0, 1])
-    expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, rotated: true, revoked: false }])
+    expect([generationOf(first.refreshToken), generationOf(body.refreshToken)]).toEqual([
+      0, 1,
+    ])
+    expect(await sessionsOf(sql, user)).toEqual([
+      { generation: 1, rotated: true, revoked: false },
+    ])
     expect(headers.getSetCookie()).toEqual([
       `session=${body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax`,
       expect.stringMatching(
-        new RegExp(`^refresh=${body.refreshToken}; Path=/; Max-Age=6047\\d\\d|6048\\d\\d; HttpOnly; SameSite=Lax$`),
+        new RegExp(
+          `^refresh=${body.refreshToken}; Path=/; Max-Age=6047\\d\\d|6048\\d\\d; HttpOnly; SameSite=Lax$`,
+        ),
       ),
     ])
   })
 
-  test('returns the time of the sign-in, or the session’s start if none is stored', async ({ user, post, sql }) => {
+  test('returns the time of the sign-in, or the session’s start if none is stored', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const { token, refreshToken } = await signIn(post, user)
     const { auth_time, iat, amr } = claimsOf(token!)
     expect([auth_time, amr]).toEqual([iat, undefined])
@@ -83,7 +118,10 @@ test.describe('refresh', () => {
     }
   })
 
-  test('returns only a JWT if the refresh cookie is used, and prefers a token in the body', async ({ user, post }) => {
+  test('returns only a JWT if the refresh cookie is used, and prefers a token in the body', async ({
+    user,
+    post,
+  }) => {
     const [cookie, token] = [await signIn(post, user), await signIn(post, user)]
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
     const ofCookie = await post(refreshPath, {}, headers)
@@ -96,14 +134,21 @@ test.describe('refresh', () => {
     const ofBody = await post(refreshPath, { refreshToken: token.refreshToken }, headers)
     expect(claimsOf(ofBody.body.token!).sid).toBe(claimsOf(token.token!).sid)
     expect(generationOf(ofBody.body.refreshToken)).toBe(1)
-    expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(invalid.code)
+    expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(
+      invalid.code,
+    )
   })
 
-  test('rotates the refresh token at most once in 10 seconds', async ({ user, post, sql }) => {
+  test('rotates the refresh token at most once in 10 seconds', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const first = await signIn(post, user)
     const refresh = (refreshToken: unknown) => post(refreshPath, { refreshToken })
     const { refreshToken: second } = (await refresh(first.refreshToken)).body
-    expect((await refresh(second)).body.refreshToken).toBe(second) // the current refresh token
+    // the current refresh token
+    expect((await refresh(second)).body.refreshToken).toBe(second)
     await rotatedSecondsAgo(sql, user, 9)
     expect((await refresh(first.refreshToken)).body.refreshToken).toBe(second)
     await rotatedSecondsAgo(sql, user, 10)
@@ -113,36 +158,62 @@ test.describe('refresh', () => {
   })
 
   const stolen = {
-    'the previous token is used after 10 seconds': { generation: 1, presented: 0, rotatedSeconds: 10 },
-    'an older token is used immediately': { generation: 2, presented: 0, rotatedSeconds: 0 },
+    'the previous token is used after 10 seconds': {
+      generation: 1,
+      presented: 0,
+      rotatedSeconds: 10,
+    },
+    'an older token is used immediately': {
+      generation: 2,
+      presented: 0,
+      rotatedSeconds: 0,
+    },
   }
-  for (const [what, { generation, presented, rotatedSeconds }] of Object.entries(stolen)) {
-    test(`ends the session if ${what}, and logs no token`, async ({ user, post, sql }) => {
+  for (const [what, { generation, presented, rotatedSeconds }] of Object.entries(
+    stolen,
+  )) {
+    test(`ends the session if ${what}, and logs no token`, async ({
+      user,
+      post,
+      sql,
+    }) => {
       const { token, refreshToken } = await signIn(post, user)
       const { sid: sessionId } = claimsOf(token!)
       await postTo(server.url + refreshPath, { refreshToken })
-      await sql(`UPDATE sessions SET generation = $2, rotated_at = now() - make_interval(secs => $3) WHERE id = $1`, [
-        sessionId,
-        generation,
-        rotatedSeconds,
-      ])
+      await sql(
+        `UPDATE sessions SET generation = $2, rotated_at = now() - make_interval(secs => $3) WHERE id = $1`,
+        [sessionId, generation, rotatedSeconds],
+      )
       const refresh = (count: number) =>
         postTo(server.url + refreshPath, {
           refreshToken: keepSecret(makeRefreshToken({ sessionId, generation: count })),
         })
       expect((await refresh(presented)).body).toMatchObject(invalid)
-      expect(await sessionsOf(sql, user)).toEqual([{ generation, rotated: true, revoked: true }])
-      expect((await refresh(generation)).body).toMatchObject(invalid) // the current refresh token of the user is invalid too
-      const warnings = () => server.logged(sessionId).filter(({ level }) => level === 'warn')
+      expect(await sessionsOf(sql, user)).toEqual([
+        { generation, rotated: true, revoked: true },
+      ])
+      // the current refresh token of the user is invalid too
+      expect((await refresh(generation)).body).toMatchObject(invalid)
+      const warnings = () =>
+        server.logged(sessionId).filter(({ level }) => level === 'warn')
       const msg = 'a refresh token was reused: its session was revoked'
       await expect.poll(warnings).toMatchObject([{ sessionId, msg }])
       const [first] = server.logged(sessionId)
-      expect(first).toMatchObject({ route: 'refresh', status: 200, userId: user.id, sessionId })
+      expect(first).toMatchObject({
+        route: 'refresh',
+        status: 200,
+        userId: user.id,
+        sessionId,
+      })
       expect(server.output()).not.toContain(refreshToken)
     })
   }
 
-  test('every other invalid token gets the same response, and nothing is changed', async ({ user, post, sql }) => {
+  test('every other invalid token gets the same response, and nothing is changed', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const forge = (bytes: Buffer) => keepSecret(bytes.toString('base64url'))
     const { refreshToken, token } = await signIn(post, user)
     const genuine = Buffer.from(refreshToken!, 'base64url')
@@ -155,7 +226,13 @@ test.describe('refresh', () => {
     const { keys } = JSON.parse(newSigningKeys())
     const signed = genuine.subarray(0, 20)
     const withMacOf = (secret: string) => {
-      const key = hkdfSync('sha256', Buffer.from(secret, 'base64url'), '', 'refresh-v1', 32)
+      const key = hkdfSync(
+        'sha256',
+        Buffer.from(secret, 'base64url'),
+        '',
+        'refresh-v1',
+        32,
+      )
       const mac = createHmac('sha256', Buffer.from(key)).update(signed).digest()
       return forge(Buffer.concat([signed, mac.subarray(0, 16)]))
     }
@@ -172,43 +249,74 @@ test.describe('refresh', () => {
       padded: `${refreshToken!.slice(0, -1)}=`,
       'a JWT': token!,
       'an unknown session': keepSecret(
-        makeRefreshToken({ sessionId: '00000000-0000-4000-8000-000000000000', generation: 0 }),
+        makeRefreshToken({
+          sessionId: '00000000-0000-4000-8000-000000000000',
+          generation: 0,
+        }),
       ),
       // as after a restore of an older backup
-      'a generation that the session has not reached': keepSecret(makeRefreshToken({ sessionId, generation: 1 })),
+      'a generation that the session has not reached': keepSecret(
+        makeRefreshToken({ sessionId, generation: 1 }),
+      ),
       '': '',
     }
     for (const [what, each] of Object.entries(rejected)) {
       const sameId = { 'X-Request-Id': 'the-same-for-all' }
-      const { status, headers, body } = await post(refreshPath, { refreshToken: each }, sameId)
+      const { status, headers, body } = await post(
+        refreshPath,
+        { refreshToken: each },
+        sameId,
+      )
       expect([status, body, headers.getSetCookie()], what).toEqual([
         400,
-        { ...invalid, message: 'This session has ended. Sign in again.', requestId: 'the-same-for-all' },
+        {
+          ...invalid,
+          message: 'This session has ended. Sign in again.',
+          requestId: 'the-same-for-all',
+        },
         [],
       ])
     }
     expect((await post(refreshPath, {})).body).toMatchObject(invalid)
-    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, rotated: false, revoked: false }])
+    expect(await sessionsOf(sql, user)).toEqual([
+      { generation: 0, rotated: false, revoked: false },
+    ])
 
     for (const [ended, live] of endings) {
       await sql(`UPDATE ${ended} = $1`, [user.id])
-      expect((await post(refreshPath, { refreshToken })).body, ended).toMatchObject(invalid)
+      expect((await post(refreshPath, { refreshToken })).body, ended).toMatchObject(
+        invalid,
+      )
       await sql(`UPDATE ${live} = $1`, [user.id])
     }
-    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, rotated: false, revoked: false }])
+    expect(await sessionsOf(sql, user)).toEqual([
+      { generation: 0, rotated: false, revoked: false },
+    ])
     expect((await post(refreshPath, { refreshToken })).status).toBe(200)
   })
 
-  test('issues a JWT and cookies that expire with the session', async ({ user, post, sql }) => {
+  test('issues a JWT and cookies that expire with the session', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const { refreshToken } = await signIn(post, user)
-    await sql(`UPDATE sessions SET expires_at = now() + interval '1 hour' WHERE user_id = $1`, [user.id])
-    const before = await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id])
+    await sql(
+      `UPDATE sessions SET expires_at = now() + interval '1 hour' WHERE user_id = $1`,
+      [user.id],
+    )
+    const before = await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [
+      user.id,
+    ])
     const { headers, body } = await post(refreshPath, { refreshToken })
     const { iat, exp } = claimsOf(body.token!)
     expect(exp - iat).toBeGreaterThan(3_590)
     expect(exp - iat).toBeLessThanOrEqual(3_600)
-    for (const cookie of headers.getSetCookie()) expect(cookie).toContain(`Max-Age=${exp - iat};`)
-    expect(await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id])).toEqual(before)
+    for (const cookie of headers.getSetCookie())
+      expect(cookie).toContain(`Max-Age=${exp - iat};`)
+    expect(
+      await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id]),
+    ).toEqual(before)
   })
 
   test('accepts JSON only', async ({ post }) => {
@@ -219,12 +327,23 @@ test.describe('refresh', () => {
 
 test.describe('GET /api/auth/session', () => {
   const get = (url: string, headers: Record<string, string>, method = 'GET') =>
-    documentedFetch(url + sessionPath, { method, headers: { 'X-Forwarded-For': newAddress(), ...headers } })
+    documentedFetch(url + sessionPath, {
+      method,
+      headers: { 'X-Forwarded-For': newAddress(), ...headers },
+    })
 
-  test('returns user and expiry of the session for a Bearer token or a cookie', async ({ url, user, post, sql }) => {
+  test('returns user and expiry of the session for a Bearer token or a cookie', async ({
+    url,
+    user,
+    post,
+    sql,
+  }) => {
     const { token } = await signIn(post, user)
     const { sid, exp } = claimsOf(token!)
-    const [{ end } = { end: null }] = await sql('SELECT expires_at AS end FROM sessions WHERE id = $1', [sid])
+    const [{ end } = { end: null }] = await sql(
+      'SELECT expires_at AS end FROM sessions WHERE id = $1',
+      [sid],
+    )
     const expected = {
       ok: true,
       user: { id: user.id, email: user.email },
@@ -243,11 +362,19 @@ test.describe('GET /api/auth/session', () => {
     expect((await get(url, { Cookie: `session=${token}` }, 'HEAD')).status).toBe(200)
   })
 
-  test('responds with 401 and WWW-Authenticate to every other request', async ({ url, user, post, sql }) => {
+  test('responds with 401 and WWW-Authenticate to every other request', async ({
+    url,
+    user,
+    post,
+    sql,
+  }) => {
     const { token, refreshToken } = await signIn(post, user)
     const demand401 = async (headers: Record<string, string>) => {
       const response = await get(url, headers)
-      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+        401,
+        'Bearer',
+      ])
       expect((await response.json()).code).toBe('SESSION_INVALID')
     }
     for (const headers of [
@@ -259,7 +386,8 @@ test.describe('GET /api/auth/session', () => {
       { Authorization: `Bearer ${token!.slice(0, -8)}AAAAAAAA` },
     ] as Record<string, string>[])
       await demand401(headers)
-    const home = async () => (await fetch(url, { headers: { Cookie: `session=${token}` } })).text()
+    const home = async () =>
+      (await fetch(url, { headers: { Cookie: `session=${token}` } })).text()
     const name = user.email.split('@')[0] // the page has a <wbr/> after the @
     expect(await home()).toContain(name)
     for (const [ended, live] of endings) {
@@ -272,8 +400,13 @@ test.describe('GET /api/auth/session', () => {
 })
 
 test.describe('POST /api/auth/sign-out', () => {
-  const deleted = ['session', 'refresh'].map((name) => `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`)
-  const ways: Record<string, (tokens: ApiResponse['body']) => [body: object, headers: Record<string, string>]> = {
+  const deleted = ['session', 'refresh'].map(
+    (name) => `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`,
+  )
+  const ways: Record<
+    string,
+    (tokens: ApiResponse['body']) => [body: object, headers: Record<string, string>]
+  > = {
     'the refresh token in the body': ({ refreshToken }) => [{ refreshToken }, {}],
     'the Bearer token': ({ token }) => [{}, { Authorization: `Bearer ${token}` }],
     'the session cookie': ({ token }) => [{}, { Cookie: `session=${token}` }],
@@ -283,7 +416,10 @@ test.describe('POST /api/auth/sign-out', () => {
     ],
     'the cookies with an expired Bearer token': ({ token, refreshToken }) => [
       {},
-      { Authorization: `Bearer ${expired(token!)}`, Cookie: `session=${token}; refresh=${refreshToken}` },
+      {
+        Authorization: `Bearer ${expired(token!)}`,
+        Cookie: `session=${token}; refresh=${refreshToken}`,
+      },
     ],
     'the cookies with an empty refresh token in the body': ({ token, refreshToken }) => [
       { refreshToken: '' },
@@ -301,20 +437,36 @@ test.describe('POST /api/auth/sign-out', () => {
       const [tokens, other] = [await signIn(post, user), await signIn(post, user)]
       const { status, headers, body } = await post(signOutPath, ...how(tokens))
       expect([status, body, headers.getSetCookie()]).toEqual([200, { ok: true }, deleted])
-      const live = await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+      const live = await sql(
+        'SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL',
+        [user.id],
+      )
       expect(live).toEqual([{ id: claimsOf(other.token!).sid }])
-      expect((await post(refreshPath, { refreshToken: tokens.refreshToken })).body).toMatchObject(invalid)
+      expect(
+        (await post(refreshPath, { refreshToken: tokens.refreshToken })).body,
+      ).toMatchObject(invalid)
     })
   }
 
-  test('ends every session for which the request contains a credential', async ({ user, post, sql }) => {
+  test('ends every session for which the request contains a credential', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const signIns = [1, 2, 3, 4, 5].map(() => signIn(post, user))
     const [bearer, ofBody, session, refresh, other] = await Promise.all(signIns)
     const Cookie = `session=${session!.token}; refresh=${refresh!.refreshToken}`
     const headers = { Authorization: `Bearer ${bearer!.token}`, Cookie }
-    const { status, body } = await post(signOutPath, { refreshToken: ofBody!.refreshToken }, headers)
+    const { status, body } = await post(
+      signOutPath,
+      { refreshToken: ofBody!.refreshToken },
+      headers,
+    )
     expect([status, body]).toEqual([200, { ok: true }])
-    const live = await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+    const live = await sql(
+      'SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL',
+      [user.id],
+    )
     expect(live).toEqual([{ id: claimsOf(other!.token!).sid }])
   })
 
@@ -330,16 +482,28 @@ test.describe('POST /api/auth/sign-out', () => {
     }
   })
 
-  test('a second sign-out does not change the time of the first one', async ({ user, post, sql }) => {
+  test('a second sign-out does not change the time of the first one', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const { refreshToken } = await signIn(post, user)
     await post(signOutPath, { refreshToken })
-    const ended = await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id])
+    const ended = await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [
+      user.id,
+    ])
     await post(signOutPath, { refreshToken })
-    expect(await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id])).toEqual(ended)
+    expect(
+      await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id]),
+    ).toEqual(ended)
   })
 })
 
-test('password_changed_at is when a reset locks the user row, not when it begins', async ({ user, post, sql }) => {
+test('password_changed_at is when a reset locks the user row, not when it begins', async ({
+  user,
+  post,
+  sql,
+}) => {
   const token = await newToken(user)
   const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })
@@ -347,25 +511,37 @@ test('password_changed_at is when a reset locks the user row, not when it begins
   const [{ now }] = (await lock.sql('SELECT clock_timestamp() AS now')) as [{ now: Date }]
   await lock.release()
   expect((await resetting).status).toBe(200)
-  const [{ changed }] = (await sql('SELECT password_changed_at AS changed FROM users WHERE id = $1', [user.id])) as [
-    { changed: Date },
-  ]
+  const [{ changed }] = (await sql(
+    'SELECT password_changed_at AS changed FROM users WHERE id = $1',
+    [user.id],
+  )) as [{ changed: Date }]
   expect(changed.getTime()).toBeGreaterThanOrEqual(now.getTime())
 })
 
-test('a reset also deletes just expired codes, which a waiting exchange may still use', async ({ user, post, sql }) => {
+test('a reset also deletes just expired codes, which a waiting exchange may still use', async ({
+  user,
+  post,
+  sql,
+}) => {
   await sql(
     `INSERT INTO exchange_codes (code_hash, user_id, expires_at)
      SELECT sha256(($1 || ago)::bytea), $1::uuid, now() - ago * interval '1 second' FROM unnest('{-60,5,70}'::int[]) ago`,
     [user.id],
   )
-  expect((await post(resetPath, { token: await newToken(user), password: newPassword() })).status).toBe(200)
+  expect(
+    (await post(resetPath, { token: await newToken(user), password: newPassword() }))
+      .status,
+  ).toBe(200)
   const areOld = `SELECT expires_at < now() - interval '1 minute' AS "areOld" FROM exchange_codes WHERE user_id = $1`
   const left = await sql(areOld, [user.id])
   expect(left).toEqual([{ areOld: true }])
 })
 
-test('ends the oldest sessions of a user with more than 100 sessions', async ({ user, post, sql }) => {
+test('ends the oldest sessions of a user with more than 100 sessions', async ({
+  user,
+  post,
+  sql,
+}) => {
   const byAge = `SELECT id, extract(epoch FROM now() - created_at)::int AS age FROM sessions
     WHERE user_id = $1 AND revoked_at IS NULL AND parent_id IS NULL ORDER BY created_at DESC`
   const live = () => sql(byAge, [user.id]) as Promise<{ id: string; age: number }[]>
@@ -379,20 +555,26 @@ test('ends the oldest sessions of a user with more than 100 sessions', async ({ 
   expect(await live()).toHaveLength(99)
   const children = `INSERT INTO sessions (user_id, parent_id, redirect_uri, created_at, expires_at)
     SELECT $1, $2, number, now() + interval '1 minute', now() + interval '1 day' FROM generate_series(1, 3) number`
-  await sql(children, [user.id, claimsOf(first.token!).sid]) // dashboard sessions do not count towards the limit
+  // dashboard sessions do not count towards the limit
+  await sql(children, [user.id, claimsOf(first.token!).sid])
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
   await post(exchangePath, { code: 'unknown' })
   const second = await signIn(post, user)
   const ages = (await live()).map(({ age }) => age)
   expect([ages.length, Math.max(...ages)], 'the oldest ended').toEqual([100, 97 * 60])
-  for (const { refreshToken } of [first, second]) expect((await post(refreshPath, { refreshToken })).status).toBe(200)
+  for (const { refreshToken } of [first, second])
+    expect((await post(refreshPath, { refreshToken })).status).toBe(200)
 
   // A sign-in that replaces a live session ends only that session.
   const before = await live()
   const cookie = { Cookie: `refresh=${second.refreshToken}` }
-  expect((await post(exchangePath, { code: await newCode(user) }, cookie)).status).toBe(200)
-  const ended = before.filter(({ id }) => id !== claimsOf(second.token!).sid).map(({ id }) => id)
+  expect((await post(exchangePath, { code: await newCode(user) }, cookie)).status).toBe(
+    200,
+  )
+  const ended = before
+    .filter(({ id }) => id !== claimsOf(second.token!).sid)
+    .map(({ id }) => id)
   const after = await live()
   expect(after.slice(1).map(({ id }) => id)).toEqual(ended)
 
@@ -402,7 +584,8 @@ test('ends the oldest sessions of a user with more than 100 sessions', async ({ 
     await signIn(post, user)
     expect(await live()).toHaveLength(left)
   }
-  await Promise.all(Array.from({ length: 16 }, () => signIn(post, user))) // no sign-in sees all concurrent sign-ins
+  // no sign-in sees all concurrent sign-ins
+  await Promise.all(Array.from({ length: 16 }, () => signIn(post, user)))
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
 })

@@ -7,14 +7,24 @@ import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
-test('sign-out accepts only POST requests from the same origin', async ({ url, user, post, sql }) => {
+test('sign-out accepts only POST requests from the same origin', async ({
+  url,
+  user,
+  post,
+  sql,
+}) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const signOut = (headers: Record<string, string>, method = 'POST') =>
     send(`${url}/sign-out`, {
       method,
-      headers: { Cookie: `session=${body.token}`, 'X-Forwarded-For': newAddress(), ...headers },
+      headers: {
+        Cookie: `session=${body.token}`,
+        'X-Forwarded-For': newAddress(),
+        ...headers,
+      },
     })
-  const alive = () => sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+  const alive = () =>
+    sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
   const foreign: Record<string, string>[] = [
     { Origin: 'https://evil.example' },
     { Origin: 'null' },
@@ -27,40 +37,64 @@ test('sign-out accepts only POST requests from the same origin', async ({ url, u
   ]
   for (const headers of foreign) {
     const { status, headers: received, text } = await signOut(headers)
-    expect([status, JSON.parse(text).code, received['set-cookie']], JSON.stringify(headers)).toEqual([
-      403,
-      'ORIGIN_REJECTED',
+    expect(
+      [status, JSON.parse(text).code, received['set-cookie']],
+      JSON.stringify(headers),
+    ).toEqual([403, 'ORIGIN_REJECTED', undefined])
+  }
+  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
+    const { status, headers } = await signOut(
+      { 'Sec-Fetch-Site': 'same-origin', Origin: url },
+      method,
+    )
+    expect([status, headers.allow, headers['set-cookie']], method).toEqual([
+      405,
+      'POST',
       undefined,
     ])
   }
-  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
-    const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: url }, method)
-    expect([status, headers.allow, headers['set-cookie']], method).toEqual([405, 'POST', undefined])
-  }
   expect(await alive()).toHaveLength(1)
   // A page with the referrer policy no-referrer sends this.
-  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' })
+  const { status, headers } = await signOut({
+    'Sec-Fetch-Site': 'same-origin',
+    Origin: 'null',
+  })
   expect([status, headers.location]).toEqual([303, '/?signed-out'])
   expect(await alive()).toHaveLength(0)
 })
 
-test('without Sec-Fetch-Site, sign-out accepts the Origin of PUBLIC_URL', async ({ url, user, post, sql }) => {
+test('without Sec-Fetch-Site, sign-out accepts the Origin of PUBLIC_URL', async ({
+  url,
+  user,
+  post,
+  sql,
+}) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const { status } = await send(`${url}/sign-out`, {
     method: 'POST',
     headers: { Cookie: `session=${body.token}`, Origin: url },
   })
   expect(status).toBe(303)
-  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(0)
+  expect(
+    await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
+      user.id,
+    ]),
+  ).toHaveLength(0)
 })
 
 test('a sign-out that could not end the session still deletes the cookies, and logs an error', async () => {
   const database = await openOwnDatabase()
   const server = await startServer({ DATABASE_URL: database.url() })
   await database.sql('ALTER TABLE sessions RENAME TO sessions_gone')
-  const refreshToken = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
+  const refreshToken = keepSecret(
+    makeRefreshToken({ sessionId: randomUUID(), generation: 0 }),
+  )
   const headers = { Cookie: `refresh=${refreshToken}`, 'X-Forwarded-For': newAddress() }
-  const ofPage = await fetch(`${server.url}/sign-out`, { method: 'POST', headers, redirect: 'manual' })
+  const ofPage = await fetch(`${server.url}/sign-out`, {
+    method: 'POST',
+    headers,
+    redirect: 'manual',
+  })
   const ofApi = await postTo(server.url + paths.signOut, {}, headers)
   await server.stop()
   await database.drop()
@@ -68,7 +102,9 @@ test('a sign-out that could not end the session still deletes the cookies, and l
   expect([ofApi.status, ofApi.body.code]).toEqual([500, 'INTERNAL_ERROR'])
   for (const response of [ofPage, ofApi])
     expect(response.headers.getSetCookie()).toEqual(
-      ['session', 'refresh'].map((name) => `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`),
+      ['session', 'refresh'].map(
+        (name) => `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`,
+      ),
     )
   expect(server.logged('"level":"error"')).toEqual([
     expect.objectContaining({
@@ -76,6 +112,10 @@ test('a sign-out that could not end the session still deletes the cookies, and l
       msg: 'a session could not be ended',
       cause: expect.objectContaining({ code: '42P01' }),
     }),
-    expect.objectContaining({ route: 'sign-out', status: 500, cause: expect.objectContaining({ code: '42P01' }) }),
+    expect.objectContaining({
+      route: 'sign-out',
+      status: 500,
+      cause: expect.objectContaining({ code: '42P01' }),
+    }),
   ])
 })

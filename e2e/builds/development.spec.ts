@@ -22,8 +22,8 @@ import { problemsOf } from '../support/page-checks'
 import { keepSecret } from '../support/secrets'
 import { freePort } from '../support/server'
 
-// Inside the project, because Turbopack does not follow symbolic links out of its root. Without
-// package-lock.json, because the build would warn about two lock files.
+// Inside the project, because Turbopack does not follow symbolic links out of its root.
+// Without package-lock.json, because the build would warn about two lock files.
 const checkout = `${project}.data/checkout/`
 // The commands get no settings of this process.
 const { PATH, HOME } = process.env
@@ -33,17 +33,28 @@ const npmRun = (...command: string[]) =>
 
 test.beforeEach(() => {
   rmSync(checkout, { recursive: true, force: true })
-  const tracked = files.filter((file) => file === '.env.example' || !/^(\.env|package-lock)/.test(file))
+  const tracked = files.filter(
+    (file) => file === '.env.example' || !/^(\.env|package-lock)/.test(file),
+  )
   for (const file of tracked) cpSync(project + file, checkout + file)
   symlinkSync('../../node_modules', `${checkout}node_modules`)
 })
 test.afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
-test('npm run dev and the commands in the README work without settings', async ({ page, user, browserProcess }) => {
-  test.setTimeout(420_000) // because every page is compiled, and each command takes seconds
+test('npm run dev and the commands in the README work without settings', async ({
+  page,
+  user,
+  browserProcess,
+}) => {
+  // because every page is compiled, and each command takes seconds
+  test.setTimeout(420_000)
   const port = String(await freePort())
   const env = { ...environment, PORT: port }
-  const child = spawn('npm', ['run', '--silent', 'dev'], { cwd: checkout, detached: true, env })
+  const child = spawn('npm', ['run', '--silent', 'dev'], {
+    cwd: checkout,
+    detached: true,
+    env,
+  })
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += chunk))
   child.stderr.on('data', (chunk) => (printed += chunk))
@@ -58,18 +69,27 @@ test('npm run dev and the commands in the README work without settings', async (
     expect(printed).toMatch(new RegExp(`Start here: ${app}/preview\n$`))
     expect(printed.trim().split('\n').length).toBeLessThanOrEqual(10)
     const hub = await (await fetch(`${app}/preview`)).text()
-    const linkTo = (name: string) => hub.match(new RegExp(`<a href="([^"]+)">${name}</a>`))![1]!
-    const [dashboard, provider, mailbox] = [linkTo('Dashboard'), linkTo('Example Corp'), linkTo('Mailbox')]
+    const linkTo = (name: string) =>
+      hub.match(new RegExp(`<a href="([^"]+)">${name}</a>`))![1]!
+    const [dashboard, provider, mailbox] = [
+      linkTo('Dashboard'),
+      linkTo('Example Corp'),
+      linkTo('Mailbox'),
+    ]
     const [widget, rejected] = [linkTo('Widget'), linkTo('Rejected widget')]
     expect(await (await fetch(app)).text()).toContain('href="/preview"')
     expect(hub).toMatch(/otpauth:.* of joan@example\.net: password “.+”, secret \w+/)
-    for (const path of ['/sign-in', '/reference', '/openapi.json']) expect(hub).toContain(`<a href="${path}">`)
+    for (const path of ['/sign-in', '/reference', '/openapi.json'])
+      expect(hub).toContain(`<a href="${path}">`)
     const issue = async (kind: string) => {
       const { stdout } = await npmRun('issue', '--', kind, 'ada@example.com', '--json')
       return keepSecret(JSON.parse(stdout).secret)
     }
     const complaints: string[] = []
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+    page.on(
+      'console',
+      (message) => message.type() === 'error' && complaints.push(message.text()),
+    )
     const posts = countPosts(page)
     await page.goto(`${app}/sso/callback?code=${await issue('sso-code')}`) // React runs effects twice in development
     await page.waitForURL(`${dashboard}/`, { timeout: 60_000 })
@@ -78,13 +98,18 @@ test('npm run dev and the commands in the README work without settings', async (
     expect(complaints).toEqual([])
     const token = await issue('reset-token')
     for (const status of [200, 400])
-      expect((await postTo(app + resetPath, { token, password: newPassword() })).status).toBe(status)
+      expect(
+        (await postTo(app + resetPath, { token, password: newPassword() })).status,
+      ).toBe(status)
 
     await postTo(app + paths.forgotPassword, { email: 'ada@example.com' })
     const mails = async () => (await fetch(mailbox)).text()
-    await expect.poll(mails, { timeout: 30_000 }).toContain(`<a href="${app}/reset-password?token=`)
+    await expect
+      .poll(mails, { timeout: 30_000 })
+      .toContain(`<a href="${app}/reset-password?token=`)
 
-    // A page without the tests' header, because that header would need a preflight request.
+    // A page without the tests' header, because that header would need a preflight
+    // request.
     const customer = await (await browserProcess.newContext()).newPage()
     await customer.goto(widget)
     await expect(customer.locator('p').last()).toContainText(`Hello, page of ${widget}.`)
@@ -117,13 +142,25 @@ test('npm run dev and the commands in the README work without settings', async (
     await expect(page.locator('#email')).toHaveText('grace@example.com')
 
     for (const url of [app, dashboard, provider, mailbox, widget])
-      await expect.soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url).rejects.toThrow()
+      await expect
+        .soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url)
+        .rejects.toThrow()
 
     const commands = commandsOfReadme()
     expect(commands.map(([script]) => script)).toEqual(
-      expect.arrayContaining(['issue', 'users', 'connections', 'keys', 'clean-up', 'mail']),
+      expect.arrayContaining([
+        'issue',
+        'users',
+        'connections',
+        'keys',
+        'clean-up',
+        'mail',
+      ]),
     )
-    const toMailbox = ['mail -- test ada@example.com', 'users -- invite grace@example.com']
+    const toMailbox = [
+      'mail -- test ada@example.com',
+      'users -- invite grace@example.com',
+    ]
     for (const command of [...commands, ...toMailbox.map((each) => each.split(' '))]) {
       const { code, stderr } = await npmRun(...command)
       expect.soft([code, code === 0 ? '' : stderr], command.join(' ')).toEqual([0, ''])
@@ -133,23 +170,32 @@ test('npm run dev and the commands in the README work without settings', async (
     // In development, Next.js logs the URLs of requests.
     const secrets = [await newCode(user), await newToken(user)]
     for (const secret of secrets) {
-      const addresses = '/sso/callback?code= /reset-password?token= /nothing?token= /api/nothing?code= /%ff?code='
+      const addresses =
+        '/sso/callback?code= /reset-password?token= /nothing?token= /api/nothing?code= /%ff?code='
       for (const path of addresses.split(' ')) await fetch(app + path + secret)
     }
     await stop()
     for (const url of [app, dashboard]) await expect(fetch(url)).rejects.toThrow()
     for (const secret of secrets) expect(printed).not.toContain(secret)
-    expect(printed).toMatch(/^[\d:]+( [AP]M)? info method=POST route=sso-exchange status=200/m) // the log is not JSON
+    expect(printed).toMatch(
+      /^[\d:]+( [AP]M)? info method=POST route=sso-exchange status=200/m,
+    ) // the log is not JSON
     expect(printed).not.toMatch(/^\{/m)
     expect(printed).toMatch(/Stopped\.\n$/)
     const { code: exitCode, stderr } = await npmRun('connections', '--', 'list')
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Run `npm run dev` in another terminal')])
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining('Run `npm run dev` in another terminal'),
+    ])
   } finally {
     await stop()
   }
 })
 
-/** Returns the commands in the README's table that need no settings and exit, as arguments of `npm run`. */
+/**
+ * Returns the commands in the README's table that need no settings and exit, as arguments
+ * of `npm run`.
+ */
 function commandsOfReadme(): string[][] {
   const { scripts } = JSON.parse(readFileSync(`${project}package.json`, 'utf8'))
   const [, table] = documents['README.md']!.match(/^## Commands\n(.*?)^## /ms)!
@@ -157,7 +203,8 @@ function commandsOfReadme(): string[][] {
   return cells.flatMap((cell) => {
     let script = ''
     return [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, text]) => {
-      const [, named, own = text!] = text!.match(/^npm (?:run )?(\S+)(?: -- )?(.*)$/) ?? []
+      const [, named, own = text!] =
+        text!.match(/^npm (?:run )?(\S+)(?: -- )?(.*)$/) ?? []
       script = named ?? script
       if (script === 'migrate' || !scripts[script].startsWith('tsx bin/')) return []
       const email = own.startsWith('add') ? 'new@example.com' : 'ada@example.com'

@@ -14,15 +14,19 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
   const server = await startServer(settings)
   const provider = await startProvider()
   const subjects = { ada: randomUUID(), another: randomUUID(), bob: randomUUID() }
-  const addresses = 'ada@example.com ada.byron@example.com bob@example.org grace@example.com'
+  const addresses =
+    'ada@example.com ada.byron@example.com bob@example.org grace@example.com'
   const [ada, renamed, bob, grace] = addresses.split(' ')
   const signIn = async (sub: string, email: string) => {
     provider.person = { sub, email }
     return errorOf(await new Visitor(server.url).signIn('acme'))
   }
-  const users = (...parameters: string[]) => runScript(['users', ...parameters], '', settings)
-  const isSsoOnly = async () => JSON.parse((await users('show', grace!, '--json')).stdout).ssoOnly
-  const stored = async () => (await database.sql('SELECT sealed_secrets, session_hours FROM connections'))[0]
+  const users = (...parameters: string[]) =>
+    runScript(['users', ...parameters], '', settings)
+  const isSsoOnly = async () =>
+    JSON.parse((await users('show', grace!, '--json')).stdout).ssoOnly
+  const stored = async () =>
+    (await database.sql('SELECT sealed_secrets, session_hours FROM connections'))[0]
   let before: Awaited<ReturnType<typeof stored>>
   let output = ''
 
@@ -42,8 +46,10 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
       expect((await stored())!.sealed_secrets).not.toBe(before!.sealed_secrets)
       expect(await signIn(subjects.ada, ada!)).toBeNull()
     },
-    'connections update --domain': async () => expect(await signIn(subjects.bob, bob!)).toBeNull(),
-    'connections update --session-hours': async () => expect((await stored())!.session_hours).toBe(8),
+    'connections update --domain': async () =>
+      expect(await signIn(subjects.bob, bob!)).toBeNull(),
+    'connections update --session-hours': async () =>
+      expect((await stored())!.session_hours).toBe(8),
     'users rename': async () => {
       expect(await signIn(subjects.ada, renamed!)).toBeNull()
       expect((await users('show', ada!)).code).toBe(2)
@@ -52,10 +58,12 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
       expect(await signIn(subjects.ada, renamed!)).toBe('no_access')
       expect(await signIn(subjects.another, renamed!)).toBeNull()
     },
-    'users show': async () => expect(output).toContain(`Linked to acme as ${subjects.another}`),
+    'users show': async () =>
+      expect(output).toContain(`Linked to acme as ${subjects.another}`),
     'users allow-password': async () => expect(await isSsoOnly()).toBe(false),
     'users allow-password --undo': async () => expect(await isSsoOnly()).toBe(true),
-    'users disable': async () => expect(await signIn(subjects.another, renamed!)).toBe('no_access'),
+    'users disable': async () =>
+      expect(await signIn(subjects.another, renamed!)).toBe('no_access'),
     'users delete': async () => expect((await users('show', renamed!)).code).toBe(2),
     'connections disable': async () => {
       expect(await signIn(subjects.bob, bob!)).toBe('connection_unavailable')
@@ -65,8 +73,14 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
     'connections remove': async () => expect(await isSsoOnly()).toBe(false),
   }
 
-  const [, section] = readFileSync(`${project}docs/sso.md`, 'utf8').split('\n## Calendar\n')
-  const lines = [...section!.split('\n## ')[0]!.matchAll(/\| `npm run ((?:connections|users) -- [^`]+)`/g)]
+  const [, section] = readFileSync(`${project}docs/sso.md`, 'utf8').split(
+    '\n## Calendar\n',
+  )
+  const lines = [
+    ...section!
+      .split('\n## ')[0]!
+      .matchAll(/\| `npm run ((?:connections|users) -- [^`]+)`/g),
+  ]
   expect(lines).toHaveLength(Object.keys(checks).length)
   try {
     for (const email of [ada!, bob!, grace!]) await users('add', email)
@@ -74,8 +88,14 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
       const line = lines[index]![1]!
       expect(line.split(' ')).toEqual(expect.arrayContaining(name.split(' ')))
       before = await stored()
-      const [command, stdin] = line.replace('https://idp.example.com', provider.issuer).split(' < ')
-      const ended = await runScript(command!.replace(' --', '').split(' '), stdin && clientSecret, settings)
+      const [command, stdin] = line
+        .replace('https://idp.example.com', provider.issuer)
+        .split(' < ')
+      const ended = await runScript(
+        command!.replace(' --', '').split(' '),
+        stdin && clientSecret,
+        settings,
+      )
       expect(ended, name).toMatchObject({ code: 0, stderr: '' })
       output = ended.stdout
       await test.step(name, check)

@@ -6,7 +6,14 @@ import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
 import { insertConnection } from '../support/connection'
 import { documentedFetch } from '../support/documented'
-import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newPassword,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { type Provider, startProvider } from '../support/oidc-provider'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { totp } from '../support/second-factor'
@@ -15,8 +22,8 @@ import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 import { Visitor } from '../support/sso-visitor'
 
-// Tests a server that connects with the role in deploy/database.sql. plans.spec.ts tests the
-// privileges that each statement needs.
+// Tests a server that connects with the role in deploy/database.sql. plans.spec.ts tests
+// the privileges that each statement needs.
 
 test.describe.configure({ mode: 'serial' })
 
@@ -52,14 +59,19 @@ test.afterAll(async () => {
   await database?.drop()
 })
 
-const count = async (text: string, ...values: unknown[]) => (await database.sql(text, values)).length
+const count = async (text: string, ...values: unknown[]) =>
+  (await database.sql(text, values)).length
 
-/** Creates a user through the connection, and signs in again with a changed email address. */
+/**
+ * Creates a user through the connection, and signs in again with a changed email address.
+ */
 async function signInThroughConnection(): Promise<void> {
   const name = randomBytes(8).toString('hex')
   for (const email of [`${name}@${domain}`, 'changed@example.com']) {
     provider.person = { sub: name, email }
-    expect((await new Visitor(server.url).signIn(slug)).searchParams.has('code')).toBe(true)
+    expect((await new Visitor(server.url).signIn(slug)).searchParams.has('code')).toBe(
+      true,
+    )
   }
   const created = 'SELECT 1 FROM users WHERE email = $1'
   expect(await count(created, `${name}@${domain}`)).toBe(1)
@@ -69,11 +81,14 @@ async function signInThroughConnection(): Promise<void> {
 async function useServer(): Promise<void> {
   const { sql } = database
   const headers = { 'X-Forwarded-For': newAddress() }
-  const post = (path: string, body: object, more = {}) => postTo(server.url + path, body, { ...headers, ...more })
+  const post = (path: string, body: object, more = {}) =>
+    postTo(server.url + path, body, { ...headers, ...more })
   const [user] = await sql(
     `INSERT INTO users (email, email_domain) VALUES (gen_random_uuid() || '@example.com', 'example.com') RETURNING id, email`,
   )
-  const [code, other, token] = Array.from({ length: 3 }, () => keepSecret(randomBytes(32).toString('base64url')))
+  const [code, other, token] = Array.from({ length: 3 }, () =>
+    keepSecret(randomBytes(32).toString('base64url')),
+  )
   await sql(
     `WITH codes AS (
        INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT unnest($2::bytea[]), $1, now() + interval '1 hour'
@@ -82,18 +97,35 @@ async function useServer(): Promise<void> {
     [user!.id, [hash(code!), hash(other!)], hash(token!)],
   )
   expect((await post(exchangePath, { code })).status).toBe(200)
-  expect((await post(exchangePath, { code })).status).toBe(400) // reuse of the code revokes its session
+  // reuse of the code revokes its session
+  expect((await post(exchangePath, { code })).status).toBe(400)
   const { body } = await post(exchangePath, { code: other })
   for (const cookie of [`session=${body.token}`, `refresh=${body.refreshToken}`])
-    expect(await (await fetch(server.url, { headers: { Cookie: cookie } })).text()).toContain(user!.email.split('@')[0])
+    expect(
+      await (await fetch(server.url, { headers: { Cookie: cookie } })).text(),
+    ).toContain(user!.email.split('@')[0])
   const cookies = { Cookie: `session=${body.token}; refresh=${body.refreshToken}` }
   expect((await post(paths.refreshSession, {}, cookies)).status).toBe(200)
-  await fetch(`${server.url}/sign-out`, { method: 'POST', headers: { ...headers, ...cookies }, redirect: 'manual' })
-  expect(await count('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NOT NULL', user!.id)).toBe(2)
+  await fetch(`${server.url}/sign-out`, {
+    method: 'POST',
+    headers: { ...headers, ...cookies },
+    redirect: 'manual',
+  })
+  expect(
+    await count(
+      'SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NOT NULL',
+      user!.id,
+    ),
+  ).toBe(2)
 
   const password = newPassword()
   expect((await post(resetPath, { token, password })).status).toBe(200)
-  expect(await count(`SELECT 1 FROM mails WHERE user_id = $1 AND kind = 'password-changed'`, user!.id)).toBe(1)
+  expect(
+    await count(
+      `SELECT 1 FROM mails WHERE user_id = $1 AND kind = 'password-changed'`,
+      user!.id,
+    ),
+  ).toBe(1)
   const old = await bcrypt.hash(password, 5)
   await sql('UPDATE users SET password_hash = $1 WHERE id = $2', [old, user!.id])
   let known = {}
@@ -103,54 +135,119 @@ async function useServer(): Promise<void> {
     [password, 200],
     [password, 200],
   ] as const) {
-    const response = await post(paths.signIn, { email: user!.email.toUpperCase(), password: secret }, known)
+    const response = await post(
+      paths.signIn,
+      { email: user!.email.toUpperCase(), password: secret },
+      known,
+    )
     expect(response.status).toBe(expected)
     const cookie = response.headers.getSetCookie().find((set) => set.startsWith('known='))
     if (cookie) known = { Cookie: cookie }
     signedIn = response.body.token ?? ''
   }
-  expect(await count('SELECT 1 FROM users WHERE id = $1 AND password_hash <> $2', user!.id, old)).toBe(1)
+  expect(
+    await count(
+      'SELECT 1 FROM users WHERE id = $1 AND password_hash <> $2',
+      user!.id,
+      old,
+    ),
+  ).toBe(1)
 
   const own = { Authorization: `Bearer ${signedIn}` }
-  const { secret, enrolment } = (await post(paths.startSecondFactor, { password }, own)).body
-  expect((await post(paths.confirmSecondFactor, { enrolment, code: totp(secret!) }, own)).status).toBe(200)
+  const { secret, enrolment } = (await post(paths.startSecondFactor, { password }, own))
+    .body
+  expect(
+    (await post(paths.confirmSecondFactor, { enrolment, code: totp(secret!) }, own))
+      .status,
+  ).toBe(200)
   const { challenge } = (await post(paths.signIn, { email: user!.email, password })).body
-  expect((await post(paths.signInSecondFactor, { challenge, code: totp(secret!, 1) })).status).toBe(200)
+  expect(
+    (await post(paths.signInSecondFactor, { challenge, code: totp(secret!, 1) })).status,
+  ).toBe(200)
   await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user!.id]) // as if a minute had passed
-  const replaced = await post(paths.replaceRecoveryCodes, { password, code: totp(secret!) }, own)
+  const replaced = await post(
+    paths.replaceRecoveryCodes,
+    { password, code: totp(secret!) },
+    own,
+  )
   const [recoveryCode] = replaced.body.recoveryCodes!
-  expect((await post(paths.removeSecondFactor, { password, recoveryCode }, own)).status).toBe(200)
+  expect(
+    (await post(paths.removeSecondFactor, { password, recoveryCode }, own)).status,
+  ).toBe(200)
 
   expect((await post(paths.forgotPassword, { email: user!.email })).status).toBe(200)
   const cron = (job: string) =>
-    fetch(`${server.url}/api/cron/${job}`, { headers: { ...headers, Authorization: `Bearer ${cronSecret}` } })
+    fetch(`${server.url}/api/cron/${job}`, {
+      headers: { ...headers, Authorization: `Bearer ${cronSecret}` },
+    })
   await cron('mail')
-  // The token of the email is issued when the email is sent. The clean-up below must find it.
+  // The token of the email is issued when the email is sent. The clean-up below must find
+  // it.
   const resetMailSent = `SELECT 1 FROM mails WHERE user_id = $1 AND kind = 'reset' AND sent_at IS NOT NULL`
   await expect.poll(() => count(resetMailSent, user!.id)).toBe(1)
   await signInThroughConnection()
-  expect((await documentedFetch(`${server.url}/api/health/ready`, { headers })).status).toBe(200)
+  expect(
+    (await documentedFetch(`${server.url}/api/health/ready`, { headers })).status,
+  ).toBe(200)
 
   await sql(`
     UPDATE exchange_codes SET expires_at = now() - interval '8 days' WHERE user_id = '${user!.id}';
     UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = '${user!.id}';
     UPDATE sessions SET expires_at = now() - interval '8 days' WHERE user_id = '${user!.id}'`)
   expect((await cron('clean-up')).status).toBe(200)
-  const left = ['exchange_codes', 'reset_tokens', 'sessions'].map((table) => `SELECT user_id FROM ${table}`)
-  expect(await count(`SELECT FROM (${left.join(' UNION ALL ')}) AS remaining WHERE user_id = $1`, user!.id)).toBe(0)
+  const left = ['exchange_codes', 'reset_tokens', 'sessions'].map(
+    (table) => `SELECT user_id FROM ${table}`,
+  )
+  expect(
+    await count(
+      `SELECT FROM (${left.join(' UNION ALL ')}) AS remaining WHERE user_id = $1`,
+      user!.id,
+    ),
+  ).toBe(0)
 }
 
 test('the role in deploy/database.sql can serve requests and issue links, and finds rows by key after tables grow', async () => {
-  for (let rounds = 0; rounds < 6; rounds++) await useServer() // PostgreSQL caches a plan after five executions
-  const program = ['--import', 'tsx', `${project}bin/issue.ts`, 'sso-code', 'ada@example.com', '--create', '--json']
-  const env = { ...process.env, DATABASE_URL: database.url(role, role), PUBLIC_URL: server.url }
-  const { stdout } = await promisify(execFile)(process.execPath, program, { cwd: project, env })
+  // PostgreSQL caches a plan after five executions
+  for (let rounds = 0; rounds < 6; rounds++) await useServer()
+  const program = [
+    '--import',
+    'tsx',
+    `${project}bin/issue.ts`,
+    'sso-code',
+    'ada@example.com',
+    '--create',
+    '--json',
+  ]
+  const env = {
+    ...process.env,
+    DATABASE_URL: database.url(role, role),
+    PUBLIC_URL: server.url,
+  }
+  const { stdout } = await promisify(execFile)(process.execPath, program, {
+    cwd: project,
+    env,
+  })
   const code = keepSecret(JSON.parse(stdout).secret)
-  expect((await postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })).status).toBe(200)
+  expect(
+    (
+      await postTo(
+        server.url + exchangePath,
+        { code },
+        { 'X-Forwarded-For': newAddress() },
+      )
+    ).status,
+  ).toBe(200)
 
   // ANALYZE ran when all rows had expired, so the planner expects no unexpired rows.
-  const expiring = ['exchange_codes', 'password_attempts', 'reset_tokens', 'sessions', 'sso_attempts']
-  for (const table of expiring) await database.sql(`UPDATE ${table} SET expires_at = now() - interval '1 hour'`)
+  const expiring = [
+    'exchange_codes',
+    'password_attempts',
+    'reset_tokens',
+    'sessions',
+    'sso_attempts',
+  ]
+  for (const table of expiring)
+    await database.sql(`UPDATE ${table} SET expires_at = now() - interval '1 hour'`)
   await database.sql('ANALYZE')
   await database.sql(`
     WITH more AS (INSERT INTO users (email, email_domain) SELECT number || '@example.net', 'example.net' FROM generate_series(1, 5000) number RETURNING id),

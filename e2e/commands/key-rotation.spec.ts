@@ -4,49 +4,81 @@ import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import type { Tokens } from '../support/account'
-import { exchangePath, expect, newCode, postTo, test, type User } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newCode,
+  postTo,
+  test,
+  type User,
+} from '../support/fixtures'
 import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 const issuer = 'http://localhost' // all servers have the same issuer, as behind a load balancer
 
-const deploy = (keys: string) => startServer({ SESSION_SIGNING_KEYS: keys, PUBLIC_URL: issuer })
-const keySet = async ({ url }: Server): Promise<JSONWebKeySet> => (await fetch(`${url}/.well-known/jwks.json`)).json()
+const deploy = (keys: string) =>
+  startServer({ SESSION_SIGNING_KEYS: keys, PUBLIC_URL: issuer })
+const keySet = async ({ url }: Server): Promise<JSONWebKeySet> =>
+  (await fetch(`${url}/.well-known/jwks.json`)).json()
 const post = async ({ url }: Server, path: string, body: object) => {
-  const { body: tokens, status } = await postTo(url + path, body, { 'X-Forwarded-For': newAddress() })
+  const { body: tokens, status } = await postTo(url + path, body, {
+    'X-Forwarded-For': newAddress(),
+  })
   expect(status).toBe(200)
   return { token: tokens.token!, refreshToken: tokens.refreshToken! }
 }
 
-/** Expects that all servers and a dashboard with these public keys accept a session. Returns its new tokens. */
-async function check(session: Tokens, servers: Server[], dashboard: JSONWebKeySet, user: User) {
+/**
+ * Expects that all servers and a dashboard with these public keys accept a session.
+ * Returns its new tokens.
+ */
+async function check(
+  session: Tokens,
+  servers: Server[],
+  dashboard: JSONWebKeySet,
+  user: User,
+) {
   let { token, refreshToken } = session
   for (const server of servers) {
     const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
     const found = await (await fetch(server.url + paths.getSession, { headers })).json()
     expect(found.user).toEqual({ id: user.id, email: user.email })
-    await jwtVerify(token, createLocalJWKSet(dashboard), { issuer, audience: 'dashboard', algorithms: ['ES256'] })
-    ;({ token, refreshToken } = await post(server, paths.refreshSession, { refreshToken }))
+    await jwtVerify(token, createLocalJWKSet(dashboard), {
+      issuer,
+      audience: 'dashboard',
+      algorithms: ['ES256'],
+    })
+    ;({ token, refreshToken } = await post(server, paths.refreshSession, {
+      refreshToken,
+    }))
   }
   return { token, refreshToken }
 }
 
-test('every session JWT and refresh token is accepted while keys are rotated', async ({ user }) => {
+test('every session JWT and refresh token is accepted while keys are rotated', async ({
+  user,
+}) => {
   let keys = newSigningKeys()
   let old = await deploy(keys)
   let cached = await keySet(old)
   let sessions: Tokens[] = []
   for (const expected of ['publish', 'sign', 'drop'] as const) {
-    if (expected === 'drop') sessions = [await post(old, exchangePath, { code: await newCode(user) })] // after seven days
+    if (expected === 'drop')
+      // after seven days
+      sessions = [await post(old, exchangePath, { code: await newCode(user) })]
     const { step, json } = rotateSigningKeys(keys)
     expect(step).toBe(expected)
     keys = json
-    const fresh = await deploy(keys) // for a while, both servers serve, and dashboards use the keys of the old one
-    for (const server of [old, fresh]) sessions.push(await post(server, exchangePath, { code: await newCode(user) }))
+    // for a while, both servers serve, and dashboards use the keys of the old one
+    const fresh = await deploy(keys)
+    for (const server of [old, fresh])
+      sessions.push(await post(server, exchangePath, { code: await newCode(user) }))
     for (const [index, session] of sessions.entries())
       sessions[index] = await check(session, [old, fresh], cached, user)
     cached = await keySet(fresh)
-    for (const [index, session] of sessions.entries()) sessions[index] = await check(session, [fresh], cached, user)
+    for (const [index, session] of sessions.entries())
+      sessions[index] = await check(session, [fresh], cached, user)
     await old.stop()
     old = fresh
   }
@@ -57,19 +89,34 @@ test('every session JWT and refresh token is accepted while keys are rotated', a
 test('npm run keys prints only the new value of the setting to stdout, and instructions to stderr', () => {
   const run = (command: string[], keys = '', widgetKeys = '') => {
     const program = ['--import', 'tsx', `${project}bin/keys.ts`, ...command]
-    const env = { ...process.env, SESSION_SIGNING_KEYS: keys, WIDGET_SIGNING_KEYS: widgetKeys }
+    const env = {
+      ...process.env,
+      SESSION_SIGNING_KEYS: keys,
+      WIDGET_SIGNING_KEYS: widgetKeys,
+    }
     return spawnSync(process.execPath, program, { cwd: project, env, encoding: 'utf8' })
   }
   const first = run(['new']).stdout
   const second = run(['rotate'], first)
   expect(second.stderr).toContain('Step 1 of 3')
   const listed = run(['list'], rotateSigningKeys(second.stdout).json).stdout
-  expect(listed).toMatch(/^[\w-]{43} {2}signs\n[\w-]{43} {2}published, signed previously\n$/)
+  expect(listed).toMatch(
+    /^[\w-]{43} {2}signs\n[\w-]{43} {2}published, signed previously\n$/,
+  )
   const ofWidgets = run(['rotate', '--widget'], '')
-  expect(ofWidgets).toMatchObject({ status: 2, stderr: expect.stringContaining('WIDGET_SIGNING_KEYS is not set') })
+  expect(ofWidgets).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('WIDGET_SIGNING_KEYS is not set'),
+  })
   expect(run(['list', '--widget'], '', first).stdout).toMatch(/^[\w-]{43} {2}signs\n$/)
-  expect(run(['rotate', '--widget'], '', first).stderr).toContain('Set this value as WIDGET_SIGNING_KEYS')
+  expect(run(['rotate', '--widget'], '', first).stderr).toContain(
+    'Set this value as WIDGET_SIGNING_KEYS',
+  )
   const wrong = run(['list'], 'secret')
-  expect(wrong).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('is not JSON') })
+  expect(wrong).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringContaining('is not JSON'),
+  })
   expect(wrong.stderr).not.toContain('secret')
 })

@@ -22,7 +22,15 @@ const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: t
 const tables = [
   '_prisma_migrations',
   ...['connection_domains', 'connections', 'exchange_codes', 'identities', 'mails'],
-  ...['password_attempts', 'recovery_codes', 'reset_tokens', 'second_factors', 'sessions', 'sso_attempts', 'users'],
+  ...[
+    'password_attempts',
+    'recovery_codes',
+    'reset_tokens',
+    'second_factors',
+    'sessions',
+    'sso_attempts',
+    'users',
+  ],
   ...['widget_origins', 'widget_tokens', 'widgets'],
 ]
 const bookkeeping = `SELECT migration_name, checksum, applied_steps_count, finished_at IS NOT NULL AS finished, rolled_back_at, logs
@@ -44,13 +52,31 @@ test.afterEach(async () => {
   rmSync(copy, { recursive: true, force: true })
 })
 
-function run(program: string, parameters: string[], settings: Record<string, string> = {}): Promise<Ended> {
-  const env = { ...process.env, DATABASE_URL: database.url(), DIRECT_DATABASE_URL: '', ...settings }
+function run(
+  program: string,
+  parameters: string[],
+  settings: Record<string, string> = {},
+): Promise<Ended> {
+  const env = {
+    ...process.env,
+    DATABASE_URL: database.url(),
+    DIRECT_DATABASE_URL: '',
+    ...settings,
+  }
   return runProgram(program, parameters, { cwd: copy, env })
 }
-const script = (name: string, ...parameters: string[]) => ['--import', 'tsx', `bin/${name}.ts`, ...parameters]
-const runMigrate = (settings?: Record<string, string>) => run(process.execPath, script('migrate'), settings)
-/** Runs the migrations. Returns the names of the applied ones. If the run fails, throws its output. */
+const script = (name: string, ...parameters: string[]) => [
+  '--import',
+  'tsx',
+  `bin/${name}.ts`,
+  ...parameters,
+]
+const runMigrate = (settings?: Record<string, string>) =>
+  run(process.execPath, script('migrate'), settings)
+/**
+ * Runs the migrations. Returns the names of the applied ones. If the run fails, throws
+ * its output.
+ */
 async function migrate(): Promise<string[]> {
   const { code, stdout, stderr } = await runMigrate()
   if (code !== 0) throw new Error(stderr)
@@ -63,12 +89,15 @@ function addMigration(name: string, script: string): void {
 }
 
 async function applied(): Promise<string[]> {
-  const finished = 'SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL ORDER BY 1'
+  const finished =
+    'SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL ORDER BY 1'
   return (await database.sql(finished)).map((row) => row.migration_name)
 }
 
 async function existingTables(): Promise<string[]> {
-  const rows = await database.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`)
+  const rows = await database.sql(
+    `SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+  )
   return rows.map((row) => row.tablename)
 }
 
@@ -82,12 +111,20 @@ test('two concurrent runs migrate an empty database only once', async () => {
     [0, 'Another run is migrating this database: waiting for it …\n'],
   ])
   const listed = `Applied:\n${[...migrations, ...more].map((name) => `  ${name}\n`).join('')}`
-  expect(runs.map(({ stdout }) => stdout).sort()).toEqual([listed, 'No pending migrations.\n'])
+  expect(runs.map(({ stdout }) => stdout).sort()).toEqual([
+    listed,
+    'No pending migrations.\n',
+  ])
   expect(await existingTables()).toEqual(tables)
   const rows = await database.sql(bookkeeping)
-  expect(rows.map((row) => [row.migration_name, row.finished, row.applied_steps_count, row.logs])).toEqual(
-    [...migrations, ...more].map((name) => [name, true, 1, null]),
-  )
+  expect(
+    rows.map((row) => [
+      row.migration_name,
+      row.finished,
+      row.applied_steps_count,
+      row.logs,
+    ]),
+  ).toEqual([...migrations, ...more].map((name) => [name, true, 1, null]))
 })
 
 test('applies a migration with semicolons in comments, strings and functions', async () => {
@@ -99,11 +136,17 @@ test('applies a migration with semicolons in comments, strings and functions', a
     INSERT INTO texts VALUES (other())`,
   )
   expect(await migrate()).toEqual([...migrations, '20270102000000_semicolons'])
-  expect(await database.sql('SELECT text FROM texts ORDER BY 1')).toEqual([{ text: 'a;b' }, { text: 'c;d' }])
+  expect(await database.sql('SELECT text FROM texts ORDER BY 1')).toEqual([
+    { text: 'a;b' },
+    { text: 'c;d' },
+  ])
 })
 
 test('rolls back a failed migration, prints the message of PostgreSQL, and applies no later migrations', async () => {
-  addMigration('20270101000000_broken', `CREATE TABLE half (id int); INSERT INTO half VALUES ('x')`)
+  addMigration(
+    '20270101000000_broken',
+    `CREATE TABLE half (id int); INSERT INTO half VALUES ('x')`,
+  )
   const failed = migrate()
   await expect(failed).rejects.toThrow('The migration 20270101000000_broken failed:')
   await expect(failed).rejects.toThrow('invalid input syntax for type integer: "x"')
@@ -138,9 +181,12 @@ test('in a database of an earlier version, decides by domain who may use a passw
   for (const name of later) renameSync(copy + name, folder + name)
   const { code, stderr } = await runMigrate()
   expect(code, stderr).toBe(0)
-  const closed = ['@acme.example', '@bu\u0308cher.example', '@bücher.example', '@off.example'].map(
-    (domain) => `ada${domain}`,
-  )
+  const closed = [
+    '@acme.example',
+    '@bu\u0308cher.example',
+    '@bücher.example',
+    '@off.example',
+  ].map((domain) => `ada${domain}`)
   const lost = (email: string) =>
     `${email} can no longer use a password. To allow it: npm run users -- allow-password ${email}\n`
   expect(stderr.split(/(?<=\n)/).sort()).toEqual(closed.map(lost).sort())
@@ -150,7 +196,9 @@ test('in a database of an earlier version, decides by domain who may use a passw
     'only@open.example',
     'only@😀.example',
   ])
-  expect(await database.sql('SELECT 1 FROM users WHERE password_policy IS NULL')).toHaveLength(18)
+  expect(
+    await database.sql('SELECT 1 FROM users WHERE password_policy IS NULL'),
+  ).toHaveLength(18)
   const ofAscii = `SELECT DISTINCT email_domain FROM users WHERE email ~ 'b(ü|u\u0308)cher'`
   expect(await database.sql(ofAscii)).toEqual([{ email_domain: 'xn--bcher-kva.example' }])
 })
@@ -194,17 +242,30 @@ test('npm run migration writes a migration with the schema changes since the new
   const git = (...parameters: string[]) =>
     run('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...parameters])
   const draft = (name: string) => run(process.execPath, script('migration', name))
-  for (const command of ['init --quiet', 'add prisma', 'commit --quiet -m committed']) await git(...command.split(' '))
-  const drafts = () => readdirSync(`${copy}prisma/migrations`).filter((name) => name.endsWith('_add_nickname'))
+  for (const command of ['init --quiet', 'add prisma', 'commit --quiet -m committed'])
+    await git(...command.split(' '))
+  const drafts = () =>
+    readdirSync(`${copy}prisma/migrations`).filter((name) =>
+      name.endsWith('_add_nickname'),
+    )
 
-  expect(await draft('add_nickname')).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing was written') })
+  expect(await draft('add_nickname')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Nothing was written'),
+  })
   expect(drafts()).toEqual([])
   expect(await draft('Add Nickname')).toMatchObject({ code: 2, stdout: '' })
 
   const schema = `${copy}prisma/schema.prisma`
   const model = 'model User {\n'
-  writeFileSync(schema, readFileSync(schema, 'utf8').replace(model, `${model}  nickname String? @unique\n`))
-  expect(await draft('add_nickname')).toMatchObject({ code: 0, stdout: expect.stringContaining('migration.sql') })
+  writeFileSync(
+    schema,
+    readFileSync(schema, 'utf8').replace(model, `${model}  nickname String? @unique\n`),
+  )
+  expect(await draft('add_nickname')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('migration.sql'),
+  })
   const [name] = drafts()
   const written = readFileSync(`${copy}prisma/migrations/${name}/migration.sql`, 'utf8')
   expect(written).toContain('ALTER TABLE "users" ADD COLUMN     "nickname" TEXT;')

@@ -22,37 +22,61 @@ const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nod
 
 /** Returns the scans in a plan that read a whole table or index. */
 function scansFromTheBeginning(plan: Plan): string[] {
-  const { 'Node Type': type, 'Relation Name': relation, 'Index Cond': indexCond, 'TID Cond': tidCond } = plan
+  const {
+    'Node Type': type,
+    'Relation Name': relation,
+    'Index Cond': indexCond,
+    'TID Cond': tidCond,
+  } = plan
   const isSmall = relation === '_prisma_migrations' // this table has no index on the names of the migrations
   const reads = /Seq Scan|Index|Tid Scan/.test(type) && !indexCond && !tidCond && !isSmall
-  return [...(reads ? [`${type} of ${relation}`] : []), ...(plan.Plans ?? []).flatMap(scansFromTheBeginning)]
+  return [
+    ...(reads ? [`${type} of ${relation}`] : []),
+    ...(plan.Plans ?? []).flatMap(scansFromTheBeginning),
+  ]
 }
 
 /** Runs every statement in an empty database, and returns their generic plans. */
-async function plansOf(database: OwnDatabase, settings: Record<string, string> = {}): Promise<Record<string, Plan>> {
+async function plansOf(
+  database: OwnDatabase,
+  settings: Record<string, string> = {},
+): Promise<Record<string, Plan>> {
   const tables = await database.sql(`SELECT relname FROM pg_stat_user_tables`)
   // Autovacuum would analyze the tables.
-  for (const { relname } of tables) await database.sql(`ALTER TABLE ${relname} SET (autovacuum_enabled = off)`)
+  for (const { relname } of tables)
+    await database.sql(`ALTER TABLE ${relname} SET (autovacuum_enabled = off)`)
   await database.sql('VACUUM ANALYZE')
   const env = {
     ...process.env,
     ...{ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '1', LOG_LEVEL: 'silent' },
-    ...{ MIGRATIONS: '[]', SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' },
+    ...{
+      MIGRATIONS: '[]',
+      SMTP_URL: 'smtp://localhost:1',
+      MAIL_FROM: 'login@example.com',
+    },
     ...settings,
   }
   const program = ['--import', 'tsx', `${project}e2e/support/explain.ts`]
-  return JSON.parse((await promisify(execFile)(process.execPath, program, { cwd: project, env })).stdout)
+  return JSON.parse(
+    (await promisify(execFile)(process.execPath, program, { cwd: project, env })).stdout,
+  )
 }
 
 function expectKeysOnly(plans: Record<string, Plan>): void {
-  expect(Object.keys(plans).length).toBeGreaterThan(50) // the test of the privileges checks which statements these are
+  // the test of the privileges checks which statements these are
+  expect(Object.keys(plans).length).toBeGreaterThan(50)
   for (const [statement, plan] of Object.entries(plans)) {
     expect(scansFromTheBeginning(plan), statement).toEqual([])
-    expect(statement, 'a prepared statement for each length of a list').not.toMatch(/ IN \(\$\d+,/)
+    expect(statement, 'a prepared statement for each length of a list').not.toMatch(
+      / IN \(\$\d+,/,
+    )
   }
 }
 
-const [role, pooledRole] = [1, 2].map(() => `role_${randomBytes(6).toString('hex')}`) as [string, string]
+const [role, pooledRole] = [1, 2].map(() => `role_${randomBytes(6).toString('hex')}`) as [
+  string,
+  string,
+]
 let database: OwnDatabase
 let plans: Record<string, Plan>
 test.beforeAll(async () => {
@@ -66,27 +90,43 @@ test('every generic plan finds rows by key, even if ANALYZE ran on empty tables'
 })
 
 test('statements read no more index entries than they need', () => {
-  const withText = (text: string) => Object.keys(plans).filter((statement) => statement.includes(text))
+  const withText = (text: string) =>
+    Object.keys(plans).filter((statement) => statement.includes(text))
   const conditionsOf = (statement: string, table?: string) =>
-    nodesOf(plans[statement]!).filter((node) => node['Index Cond'] && (!table || node['Relation Name'] === table))
+    nodesOf(plans[statement]!).filter(
+      (node) => node['Index Cond'] && (!table || node['Relation Name'] === table),
+    )
 
   const [loops] = withText('FROM sso_attempts WHERE connection_id')
   const ofLastMinute = /connection_id = .* AND \(browser_hash = .* AND \(created_at > /
-  expect(conditionsOf(loops!).map((node) => node['Index Cond'])).toContainEqual(expect.stringMatching(ofLastMinute))
+  expect(conditionsOf(loops!).map((node) => node['Index Cond'])).toContainEqual(
+    expect.stringMatching(ofLastMinute),
+  )
 
   const endings = withText('codes_deleted AS')
-  expect(endings).toHaveLength(5) // a reset, a new password, the second factor on or off, ending other sessions
-  const unexpired = expect.stringMatching(/ROW\(user_id, expires_at\) > .* AND \(user_id = /)
+  // a reset, a new password, the second factor on or off, ending other sessions
+  expect(endings).toHaveLength(5)
+  const unexpired = expect.stringMatching(
+    /ROW\(user_id, expires_at\) > .* AND \(user_id = /,
+  )
   for (const ending of endings)
-    expect(conditionsOf(ending, 'exchange_codes').map((node) => node['Index Cond'])).toEqual([unexpired])
+    expect(
+      conditionsOf(ending, 'exchange_codes').map((node) => node['Index Cond']),
+    ).toEqual([unexpired])
 
   const starts = withText('INSERT INTO sessions')
-  expect(starts).toHaveLength(5) // with a password, two kinds of second factor, a code, and for a dashboard
+  // with a password, two kinds of second factor, a code, and for a dashboard
+  expect(starts).toHaveLength(5)
   for (const start of starts) {
     const limits = nodesOf(plans[start]!).filter((node) => node['Node Type'] === 'Limit')
     expect(limits).toHaveLength(1)
-    const [scan] = limits[0]!.Plans!.filter((node) => node['Relation Name'] === 'sessions') // without a sort below the limit
-    expect(scan).toMatchObject({ 'Node Type': 'Index Scan', 'Scan Direction': 'Backward' })
+    const [scan] = limits[0]!.Plans!.filter(
+      (node) => node['Relation Name'] === 'sessions',
+    ) // without a sort below the limit
+    expect(scan).toMatchObject({
+      'Node Type': 'Index Scan',
+      'Scan Direction': 'Backward',
+    })
     expect(scan!['Index Cond']).toMatch(/user_id = .* AND \(revoked_at IS NULL\)/)
   }
 })
@@ -95,15 +135,22 @@ test('behind a pooler, statements find rows by key with the role settings in dep
   const own = await openOwnDatabase({ role: pooledRole })
   await own.sql(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${pooledRole}`)
   const pooled = { DATABASE_POOLED: 'true', DATABASE_PREPARED_STATEMENTS: 'true' }
-  expectKeysOnly(await plansOf(own, { ...pooled, DATABASE_URL: own.url(pooledRole, pooledRole) }))
+  expectKeysOnly(
+    await plansOf(own, { ...pooled, DATABASE_URL: own.url(pooledRole, pooledRole) }),
+  )
   await own.drop()
 })
 
 test('the serving role has exactly the privileges that the statements need', async () => {
-  await database.sql(`REVOKE SELECT (password_hash, password_changed_at) ON users FROM ${role}`)
+  await database.sql(
+    `REVOKE SELECT (password_hash, password_changed_at) ON users FROM ${role}`,
+  )
   const client = new pg.Client({ connectionString: database.url(role, role) })
   await client.connect()
-  /** Returns the statements that the role has no privilege to execute. EXPLAIN checks the privileges. */
+  /**
+   * Returns the statements that the role has no privilege to execute. EXPLAIN checks the
+   * privileges.
+   */
   const denied = async () => {
     const found: string[] = []
     for (const statement of Object.keys(plans))
@@ -115,11 +162,21 @@ test('the serving role has exactly the privileges that the statements need', asy
   }
   const ofPasswords = await denied()
   expect(ofPasswords.length).toBeGreaterThan(0)
-  for (const statement of ofPasswords) expect(statement).toMatch(/password_hash|password_changed_at/)
-  await database.sql(`GRANT SELECT (password_hash, password_changed_at) ON users TO ${role}`)
+  for (const statement of ofPasswords)
+    expect(statement).toMatch(/password_hash|password_changed_at/)
+  await database.sql(
+    `GRANT SELECT (password_hash, password_changed_at) ON users TO ${role}`,
+  )
   expect(await denied()).toEqual([])
-  for (const statement of ['CREATE TABLE more (id int)', 'CREATE SCHEMA more', 'DROP TABLE users', 'DELETE FROM users'])
-    await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' })
+  for (const statement of [
+    'CREATE TABLE more (id int)',
+    'CREATE SCHEMA more',
+    'DROP TABLE users',
+    'DELETE FROM users',
+  ])
+    await expect(client.query(statement), statement).rejects.toMatchObject({
+      code: '42501',
+    })
   const privileges = await database.sql(
     `SELECT format('%s ON %I', privilege_type, table_name) AS what FROM information_schema.role_table_grants WHERE grantee = $1
      UNION ALL

@@ -5,11 +5,16 @@ import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { runScript } from '../support/command'
 import { expect, test } from '../support/fixtures'
 import { listen } from '../support/listen'
-import { newSamlProvider, type ResponseOptions, type SamlProvider } from '../support/saml-provider'
+import {
+  newSamlProvider,
+  type ResponseOptions,
+  type SamlProvider,
+} from '../support/saml-provider'
 import { responseTo, SamlVisitor } from '../support/saml-visitor'
 import { errorOf } from '../support/sso-visitor'
 
-const connections = (parameters: string[], stdin = '') => runScript(['connections', ...parameters], stdin)
+const connections = (parameters: string[], stdin = '') =>
+  runScript(['connections', ...parameters], stdin)
 
 let provider: SamlProvider
 let expired: string
@@ -24,7 +29,12 @@ test.beforeEach(async () => {
   domain = `${slug}.example.org`
 })
 
-type Metadata = { entityId?: string; ssoUrl?: string; certificates?: string[]; attributes?: string }
+type Metadata = {
+  entityId?: string
+  ssoUrl?: string
+  certificates?: string[]
+  attributes?: string
+}
 
 function metadataOf(
   { settings: own }: SamlProvider,
@@ -38,22 +48,45 @@ function metadataOf(
 }
 
 const add = (more: string[] = [], metadata = metadataOf(provider)) =>
-  connections(['add', 'saml', slug, '--metadata', '-', '--domain', domain, ...more], metadata)
+  connections(
+    ['add', 'saml', slug, '--metadata', '-', '--domain', domain, ...more],
+    metadata,
+  )
 
-async function signIn(url: string, signing: ResponseOptions['signing'] = {}): Promise<string | null> {
+async function signIn(
+  url: string,
+  signing: ResponseOptions['signing'] = {},
+): Promise<string | null> {
   const visitor = new SamlVisitor(url)
   const begun = await visitor.begin(slug)
   Object.assign(provider.settings, {
     entityId: `${url}/api/auth/sso/${slug}/metadata`,
     acsUrl: `${url}/api/auth/sso/${slug}/acs`,
   })
-  return errorOf(await visitor.deliver(begun, responseTo(provider, begun, { assertion: true, signing })))
+  return errorOf(
+    await visitor.deliver(
+      begun,
+      responseTo(provider, begun, { assertion: true, signing }),
+    ),
+  )
 }
 
-test('adds a working connection, and updates the certificate of the provider', async ({ sql, url }, testInfo) => {
+test('adds a working connection, and updates the certificate of the provider', async ({
+  sql,
+  url,
+}, testInfo) => {
   const file = testInfo.outputPath('idp.xml')
   writeFileSync(file, metadataOf(provider))
-  const added = await connections(['add', 'saml', slug, '--metadata', file, '--domain', domain, '--provision'])
+  const added = await connections([
+    'add',
+    'saml',
+    slug,
+    '--metadata',
+    file,
+    '--domain',
+    domain,
+    '--provision',
+  ])
   expect([added.code, added.stderr]).toEqual([0, ''])
   for (const text of [
     `Added ${slug}.`,
@@ -63,7 +96,9 @@ test('adds a working connection, and updates the certificate of the provider', a
     'requests                     not signed',
   ])
     expect(added.stdout).toContain(text)
-  const [row] = await sql('SELECT kind, settings FROM connections WHERE slug = $1', [slug])
+  const [row] = await sql('SELECT kind, settings FROM connections WHERE slug = $1', [
+    slug,
+  ])
   const { issuer, ssoUrl, certificates } = provider.settings
   expect(row).toMatchObject({
     kind: 'saml',
@@ -73,33 +108,70 @@ test('adds a working connection, and updates the certificate of the provider', a
 
   const { nextKey } = provider
   expect(await signIn(url, nextKey)).toBe('response_invalid')
-  const both = metadataOf(provider, { certificates: [...certificates, nextKey.certificate] })
+  const both = metadataOf(provider, {
+    certificates: [...certificates, nextKey.certificate],
+  })
   const updated = await connections(['update', slug, '--metadata', '-'], both)
   expect([updated.code, updated.stderr]).toEqual([0, ''])
-  expect(updated.stdout).toMatch(/^ {2}certificates: (\S+… until \S+) → \1, \S+… until \S+$/m)
+  expect(updated.stdout).toMatch(
+    /^ {2}certificates: (\S+… until \S+) → \1, \S+… until \S+$/m,
+  )
   for (const key of [{}, nextKey]) expect(await signIn(url, key)).toBeNull()
-  await connections(['update', slug, '--metadata', '-'], metadataOf(provider, { certificates: [nextKey.certificate] }))
+  await connections(
+    ['update', slug, '--metadata', '-'],
+    metadataOf(provider, { certificates: [nextKey.certificate] }),
+  )
   expect(await signIn(url)).toBe('response_invalid')
   expect(await signIn(url, nextKey)).toBeNull()
 
-  const padded = metadataOf(provider, { ssoUrl: `${ssoUrl}&#10;`, certificates: [nextKey.certificate] })
+  const padded = metadataOf(provider, {
+    ssoUrl: `${ssoUrl}&#10;`,
+    certificates: [nextKey.certificate],
+  })
   expect((await connections(['update', slug, '--metadata', '-'], padded)).code).toBe(0)
-  expect((await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings.ssoUrl).toBe(ssoUrl)
+  expect(
+    (await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings
+      .ssoUrl,
+  ).toBe(ssoUrl)
   const other = metadataOf(provider, { entityId: 'https://other.example' })
   const wrong = await connections(['update', slug, '--metadata', '-'], other)
   expect([wrong.code, wrong.stdout]).toEqual([2, ''])
-  expect(wrong.stderr).toContain(`The metadata is of https://other.example, but ${slug} is ${issuer}.`)
+  expect(wrong.stderr).toContain(
+    `The metadata is of https://other.example, but ${slug} is ${issuer}.`,
+  )
   const shown = (await connections(['show', slug])).stdout
-  for (const text of [`${slug}  saml  ${issuer}  ${domain}  users: 1  provisions`, ssoUrl, `${slug}/acs`])
+  for (const text of [
+    `${slug}  saml  ${issuer}  ${domain}  users: 1  provisions`,
+    ssoUrl,
+    `${slug}/acs`,
+  ])
     expect(shown).toContain(text)
 })
 
 test('adds a connection with all flags', async ({ sql }) => {
-  const flags = ['--want-signed', 'both', '--sign-requests', '--email-attribute', 'upn', '--name', 'Acme', '--list']
+  const flags = [
+    '--want-signed',
+    'both',
+    '--sign-requests',
+    '--email-attribute',
+    'upn',
+    '--name',
+    'Acme',
+    '--list',
+  ]
   const certificates = [expired, ...provider.settings.certificates, '']
-  const { stdout } = await add([...flags, '--allow-passwords'], metadataOf(provider, { certificates }))
-  const leftOut = 'Left out certificate 1 of 3: it has expired.\nLeft out certificate 3 of 3: it is empty.\n'
-  for (const text of [leftOut, 'here: upn', 'the response and the assertion', 'signed with the certificate in our'])
+  const { stdout } = await add(
+    [...flags, '--allow-passwords'],
+    metadataOf(provider, { certificates }),
+  )
+  const leftOut =
+    'Left out certificate 1 of 3: it has expired.\nLeft out certificate 3 of 3: it is empty.\n'
+  for (const text of [
+    leftOut,
+    'here: upn',
+    'the response and the assertion',
+    'signed with the certificate in our',
+  ])
     expect(stdout).toContain(text)
   const [row] = await sql('SELECT * FROM connections WHERE slug = $1', [slug])
   expect(row).toMatchObject({
@@ -107,38 +179,65 @@ test('adds a connection with all flags', async ({ sql }) => {
     provision: false,
     listed: true,
     allow_passwords: true,
-    settings: { signed: 'both', signRequests: true, emailAttribute: 'upn', certificates: [certificates[1]] },
+    settings: {
+      signed: 'both',
+      signRequests: true,
+      emailAttribute: 'upn',
+      certificates: [certificates[1]],
+    },
   })
 })
 
-test('the metadata can demand signed requests, but it can’t turn off a check', async ({ sql }) => {
-  await add([], metadataOf(provider, { attributes: ' WantAuthnRequestsSigned="true" WantAssertionsSigned="false"' }))
+test('the metadata can demand signed requests, but it can’t turn off a check', async ({
+  sql,
+}) => {
+  await add(
+    [],
+    metadataOf(provider, {
+      attributes: ' WantAuthnRequestsSigned="true" WantAssertionsSigned="false"',
+    }),
+  )
   const [row] = await sql('SELECT settings FROM connections WHERE slug = $1', [slug])
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
 })
 
-test('updates the given fields, fetches metadata, and signs requests if the metadata demands it', async ({ sql }) => {
+test('updates the given fields, fetches metadata, and signs requests if the metadata demands it', async ({
+  sql,
+}) => {
   let [status, body] = [200, metadataOf(provider)]
-  const { url: host, stop } = await listen(createServer((_, response) => response.writeHead(status).end(body)))
+  const { url: host, stop } = await listen(
+    createServer((_, response) => response.writeHead(status).end(body)),
+  )
   const update = (...parameters: string[]) => connections(['update', slug, ...parameters])
   const fetched = ['--metadata', `${host}/metadata`]
-  expect((await connections(['add', 'saml', slug, ...fetched, '--domain', domain])).code).toBe(0)
+  expect(
+    (await connections(['add', 'saml', slug, ...fetched, '--domain', domain])).code,
+  ).toBe(0)
   const keys = () => sql('SELECT sealed_secrets FROM connections WHERE slug = $1', [slug])
   const encrypted = await keys()
   const certificates = [provider.nextKey.certificate]
-  body = metadataOf(provider, { certificates, attributes: ' WantAuthnRequestsSigned="true"' })
+  body = metadataOf(provider, {
+    certificates,
+    attributes: ' WantAuthnRequestsSigned="true"',
+  })
   const updated = (await update(...fetched)).stdout
   expect(updated).toMatch(/^ {2}certificates: .*… until .* → .*… until /m)
   expect(updated).toContain('The metadata demands signed requests: they are signed.')
   expect(updated).toMatch(
     /At the identity provider, enter:\n {2}requests +signed with the certificate in our metadata\n$/,
   )
-  expect((await update('--want-signed', 'both')).stdout).toContain('signed: either → both')
-  expect((await update('--want-signed', 'either', '--email-attribute', 'upn')).stdout).toContain(
-    'signed: both → either',
+  expect((await update('--want-signed', 'both')).stdout).toContain(
+    'signed: either → both',
   )
-  expect((await update('--email-attribute', '')).stdout).toContain('emailAttribute: upn → none')
-  expect((await update(...fetched)).stdout).toBe(`Updated ${slug}. Nothing has changed.\n`)
+  expect(
+    (await update('--want-signed', 'either', '--email-attribute', 'upn')).stdout,
+  ).toContain('signed: both → either')
+  expect((await update('--email-attribute', '')).stdout).toContain(
+    'emailAttribute: upn → none',
+  )
+  expect((await update(...fetched)).stdout).toBe(
+    `Updated ${slug}. Nothing has changed.\n`,
+  )
   expect(await keys()).toEqual(encrypted)
   for (const [parameters, message] of [
     [[], 'Pass what is to be changed'],
@@ -149,23 +248,36 @@ test('updates the given fields, fetches metadata, and signs requests if the meta
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
   }
   ;[status, body] = [404, '']
-  expect(await update(...fetched)).toMatchObject({ code: 1, stderr: expect.stringContaining('the response is 404') })
+  expect(await update(...fetched)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the response is 404'),
+  })
   await stop()
-  expect(await update(...fetched)).toMatchObject({ code: 1, stderr: expect.stringContaining('can’t be fetched') })
+  expect(await update(...fetched)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('can’t be fetched'),
+  })
 })
 
 test('rotates our key, and replaces a key that can’t be decrypted', async ({ sql }) => {
   await add()
   const rotate = (...more: string[]) => connections(['rotate-key', slug, ...more])
-  const settings = async () => (await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings
+  const settings = async () =>
+    (await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings
   const { certificate } = await settings()
   const rotated = await rotate()
   expect([rotated.code, rotated.stderr]).toEqual([0, ''])
   const { nextCertificate } = await settings()
-  for (const text of [nextCertificate, `api/auth/sso/${slug}/metadata`, `rotate-key ${slug} --drop`])
+  for (const text of [
+    nextCertificate,
+    `api/auth/sso/${slug}/metadata`,
+    `rotate-key ${slug} --drop`,
+  ])
     expect(rotated.stdout).toContain(text)
   expect(await settings()).toMatchObject({ certificate })
-  expect((await connections(['show', slug])).stdout).toMatch(/^our certificate .*\nour next certificate .* until /m)
+  expect((await connections(['show', slug])).stdout).toMatch(
+    /^our certificate .*\nour next certificate .* until /m,
+  )
   expect((await rotate('--drop')).stdout).toMatch(/nextCertificate: .* → none\n/)
   expect((await settings()).certificate).toBe(nextCertificate)
   await sql(`UPDATE connections SET sealed_secrets = 'lost' WHERE slug = $1`, [slug])
@@ -184,12 +296,27 @@ test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
     [addAt([]), '--metadata is required'],
     [addAt(['--metadata', '/nowhere.xml']), '/nowhere.xml can’t be read.'],
     [add([], '<html>'), 'This is a web page (HTML).'],
-    [add([], metadataOf(provider, { certificates: [expired] })), 'Left out certificate 1 of 1: it has expired.'],
-    [add([], metadataOf(provider, { entityId: 'https://x.example/\u202e' })), 'no control or invisible characters'],
-    [add([], metadataOf(provider, { ssoUrl: 'https://x.example/&#155;2J' })), 'no control or invisible characters'],
-    [add(['--want-signed', 'nothing']), '--want-signed must be one of: either, response, assertion, both.'],
+    [
+      add([], metadataOf(provider, { certificates: [expired] })),
+      'Left out certificate 1 of 1: it has expired.',
+    ],
+    [
+      add([], metadataOf(provider, { entityId: 'https://x.example/\u202e' })),
+      'no control or invisible characters',
+    ],
+    [
+      add([], metadataOf(provider, { ssoUrl: 'https://x.example/&#155;2J' })),
+      'no control or invisible characters',
+    ],
+    [
+      add(['--want-signed', 'nothing']),
+      '--want-signed must be one of: either, response, assertion, both.',
+    ],
     [add(['--issuer', 'https://idp.example']), 'npm run connections'],
-    [connections(['update', slug, '--metadata', '-'], metadataOf(provider)), `There is no connection ${slug}.`],
+    [
+      connections(['update', slug, '--metadata', '-'], metadataOf(provider)),
+      `There is no connection ${slug}.`,
+    ],
   ] as const) {
     const { code, stdout, stderr } = await attempt
     expect([code, stdout], message).toEqual([2, ''])
@@ -199,7 +326,9 @@ test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
   expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [slug])).toEqual([])
 })
 
-test('the check command requests the endpoint of the provider, and prints the error', async ({ sql }) => {
+test('the check command requests the endpoint of the provider, and prints the error', async ({
+  sql,
+}) => {
   let status = 200
   const requested: string[] = []
   const idp = createServer((request, response) => {
@@ -215,7 +344,8 @@ test('the check command requests the endpoint of the provider, and prints the er
   status = 404
   expect((await check()).stdout).toContain('is this service registered there?')
 
-  // Returns a certificate with a lifetime of 10 years, of which this number of days is left.
+  // Returns a certificate with a lifetime of 10 years, of which this number of days is
+  // left.
   const certificateFrom = async (days: number) => {
     const start = new Date(Date.now() + days * 86_400_000)
     start.setUTCFullYear(start.getUTCFullYear() - 10)
@@ -223,12 +353,22 @@ test('the check command requests the endpoint of the provider, and prints the er
   }
   const [soon, late, ended] = await Promise.all([20, 100, -1].map(certificateFrom))
   const checkWith = async (certificates: (string | undefined)[]) => {
-    await sql(`UPDATE connections SET settings = settings || $2 WHERE slug = $1`, [slug, { certificates }])
+    await sql(`UPDATE connections SET settings = settings || $2 WHERE slug = $1`, [
+      slug,
+      { certificates },
+    ])
     return (await check()).stdout
   }
   expect(await checkWith([soon])).toContain('The last certificate expires on ')
-  const log = async () => (await runScript(['clean-up'])).stdout.split('\n').find((line) => line.includes(`"${slug}"`))
-  expect(JSON.parse((await log())!)).toMatchObject({ level: 'warn', check: 'certificate_expires', whose: 'provider' })
+  const log = async () =>
+    (await runScript(['clean-up'])).stdout
+      .split('\n')
+      .find((line) => line.includes(`"${slug}"`))
+  expect(JSON.parse((await log())!)).toMatchObject({
+    level: 'warn',
+    check: 'certificate_expires',
+    whose: 'provider',
+  })
   expect(await checkWith([ended])).toContain('The last certificate expired on ')
   expect(await checkWith([ended, soon, late])).not.toContain('certificate')
   expect(await log()).toBeUndefined()

@@ -10,34 +10,60 @@ import { startSmtp } from '../support/smtp'
 
 // Tests the process of the server (`npm start`): its start, limits, output and end.
 
-const remaining = (headers: Headers) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
+const remaining = (headers: Headers) =>
+  Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
 const healthRequest = (address: string) =>
   `GET /api/health HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
 
 for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
   test(`HOST=${host}: renders pages for any forwarded host, and the server sends no request to itself`, async () => {
-    const server = await startServer({ HOST: host, PUBLIC_URL: 'https://login.example.com', VERCEL: '1' })
+    const server = await startServer({
+      HOST: host,
+      PUBLIC_URL: 'https://login.example.com',
+      VERCEL: '1',
+    })
     const origin = `http://${host.includes(':') ? '[::1]' : '127.0.0.1'}:${new URL(server.url).port}`
     const client = { 'X-Forwarded-For': newAddress() }
     const budget = async () => {
       // Setting VERCEL is not enough to trust these headers.
-      const ofVercel = { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() }
-      return remaining((await fetch(`${origin}/api/health`, { headers: { ...client, ...ofVercel } })).headers)
+      const ofVercel = {
+        'X-Vercel-Forwarded-For': newAddress(),
+        'X-Real-IP': newAddress(),
+      }
+      return remaining(
+        (await fetch(`${origin}/api/health`, { headers: { ...client, ...ofVercel } }))
+          .headers,
+      )
     }
     const before = await budget()
     const forwarded: Record<string, string>[] = [
-      ...['login.example.com', 'localhost', '[::1]:3000', 'evil.example:99'].map((Host) => ({ Host })),
-      ...['http', 'https', 'https,http'].map((protocol) => ({ 'X-Forwarded-Proto': protocol })),
+      ...['login.example.com', 'localhost', '[::1]:3000', 'evil.example:99'].map(
+        (Host) => ({ Host }),
+      ),
+      ...['http', 'https', 'https,http'].map((protocol) => ({
+        'X-Forwarded-Proto': protocol,
+      })),
       {},
     ]
     for (const headers of forwarded)
-      for (const path of ['/sso/callback?code=fabricated', '/reset-password?token=fabricated']) {
-        const { status, text } = await send(origin + path, { headers: { ...client, ...headers } })
-        expect([status, text.includes('<title>')], `${path} ${JSON.stringify(headers)}`).toEqual([200, true])
+      for (const path of [
+        '/sso/callback?code=fabricated',
+        '/reset-password?token=fabricated',
+      ]) {
+        const { status, text } = await send(origin + path, {
+          headers: { ...client, ...headers },
+        })
+        expect(
+          [status, text.includes('<title>')],
+          `${path} ${JSON.stringify(headers)}`,
+        ).toEqual([200, true])
       }
     expect(before - (await budget())).toBe(2 * forwarded.length + 1)
     for (const other of host ? [] : ['127.0.0.2', '[::1]'])
-      await expect(fetch(origin.replace('127.0.0.1', other)), 'loopback alone unless HOST is set').rejects.toThrow()
+      await expect(
+        fetch(origin.replace('127.0.0.1', other)),
+        'loopback alone unless HOST is set',
+      ).rejects.toThrow()
     await server.stop()
     expect(server.output()).not.toContain('Failed to proxy')
   })
@@ -47,7 +73,8 @@ test('allows a client 16 requests in progress and 256 queued requests, and rejec
   const server = await startServer()
   const address = '2001:db8:1:2::'
   // `100 Continue` shows that the server has received the request.
-  const expecting = (request: string) => request.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n')
+  const expecting = (request: string) =>
+    request.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n')
   const slow = Array.from({ length: 16 }, (_, index) =>
     open(server.url, expecting(slowExchange(address + (index + 1)))),
   )
@@ -56,34 +83,49 @@ test('allows a client 16 requests in progress and 256 queued requests, and rejec
   const sent: ReturnType<typeof open>[] = []
   for (let index = 0; index < 257; index++) {
     const connection = open(server.url, expecting(healthRequest(address + (index % 9))))
-    connection.socket.on('data', (chunk) => String(chunk).includes(' 200 ') && order.push(index))
+    connection.socket.on(
+      'data',
+      (chunk) => String(chunk).includes(' 200 ') && order.push(index),
+    )
     await once(connection.socket, 'data')
     sent.push(connection)
   }
-  const responses = () => sent.flatMap(({ received }) => received().match(/HTTP\/1\.1 [2-5][\s\S]*/)?.[0] ?? [])
-  await expect.poll(responses).toEqual([expect.stringMatching(/^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 5\r\n/i)])
+  const responses = () =>
+    sent.flatMap(({ received }) => received().match(/HTTP\/1\.1 [2-5][\s\S]*/)?.[0] ?? [])
+  await expect
+    .poll(responses)
+    .toEqual([expect.stringMatching(/^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 5\r\n/i)])
   expect(sent[256]!.received()).toContain(' 503 ')
   const inTime = open(server.url, healthRequest('2001:db8:1:3::1')) // another /64
   await expect.poll(inTime.received).toMatch(/^HTTP\/1\.1 200 /)
   expect(responses()).toHaveLength(1)
 
-  // After one queued request and one request in progress are canceled, the next queued request starts.
+  // After one queued request and one request in progress are canceled, the next queued
+  // request starts.
   sent[0]!.socket.destroy()
   slow[0]!.socket.destroy()
   await expect.poll(() => order.length).toBeGreaterThan(0)
   for (const { socket } of slow) socket.destroy()
   await expect.poll(() => order.length).toBe(255)
-  // Up to 16 requests are in progress concurrently, so their responses can arrive in any order.
-  expect(Math.max(...order.map((index, place) => Math.abs(index - 1 - place)))).toBeLessThan(32)
+  // Up to 16 requests are in progress concurrently, so their responses can arrive in any
+  // order.
+  expect(
+    Math.max(...order.map((index, place) => Math.abs(index - 1 - place))),
+  ).toBeLessThan(32)
   await server.stop()
 })
 
 test('reads 30 bodies of 9.5 MB that are sent to a page, with less than 100 MB of memory', async () => {
   const server = await startServer()
-  const megabytes = () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.process.pid)])) / 1024
+  const megabytes = () =>
+    Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.process.pid)])) / 1024
   const body = Buffer.alloc(9_500_000, 'x')
   const post = () =>
-    fetch(`${server.url}/reset-password`, { method: 'POST', body, headers: { 'X-Forwarded-For': newAddress() } })
+    fetch(`${server.url}/reset-password`, {
+      method: 'POST',
+      body,
+      headers: { 'X-Forwarded-For': newAddress() },
+    })
       .then((response) => response.status)
       .catch(() => 'closed')
   for (let count = 0; count < 5; count++) await fetch(`${server.url}/reset-password`) // so that the server has loaded the page
@@ -101,17 +143,26 @@ test('reads 30 bodies of 9.5 MB that are sent to a page, with less than 100 MB o
 
 test('neither the log nor the output of Next.js contains the query of a request', async () => {
   const printed = keepSecret('a-code-that-something-prints')
-  const preload = `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
+  const preload =
+    `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
     http.Server.prototype.emit = function (event, request, ...rest) {
       if (event === "request") { console.error("Failed to fetch http://host" + request.url); console.log("GET " + request.url) }
       return emit.call(this, event, request, ...rest)
     }`.replaceAll('\n', ' ')
-  const server = await startServer({ NODE_OPTIONS: `--import ${JSON.stringify(preload)}` })
+  const server = await startServer({
+    NODE_OPTIONS: `--import ${JSON.stringify(preload)}`,
+  })
   await fetch(`${server.url}/sso/callback?code=${printed}`)
-  const huge = { method: 'POST', body: 'x'.repeat(11_000_000), headers: { 'Content-Type': 'text/plain' } }
+  const huge = {
+    method: 'POST',
+    body: 'x'.repeat(11_000_000),
+    headers: { 'Content-Type': 'text/plain' },
+  }
   // The connection may be closed during the upload.
   await fetch(`${server.url}/sso/callback?code=${printed}`, huge).catch(() => {})
-  await fetch(`${server.url}/reset-password?next=/&token=${printed}`, { headers: { 'Next-Action': printed } })
+  await fetch(`${server.url}/reset-password?next=/&token=${printed}`, {
+    headers: { 'Next-Action': printed },
+  })
   await server.stop()
   expect(server.output()).toContain('Failed to fetch http://host/sso/callback?…')
   expect(server.output()).not.toContain(printed)
@@ -124,7 +175,10 @@ test('still serves requests and stops normally if no process reads the output an
   server.process.stderr!.destroy()
   for (let index = 0; index < 20; index++) {
     const headers = { 'X-Forwarded-For': newAddress() }
-    const response = await fetch(`${server.url}/api/health`, { headers, signal: AbortSignal.timeout(20_000) })
+    const response = await fetch(`${server.url}/api/health`, {
+      headers,
+      signal: AbortSignal.timeout(20_000),
+    })
     expect(response.status).toBe(200)
   }
   await server.stop()
@@ -138,15 +192,21 @@ test.describe('on SIGTERM', () => {
     const server = await startServer({ DRAIN_MS: '1500' })
     const request = 'GET /.well-known/jwks.json HTTP/1.1\r\nHost: x\r\n\r\n'
     const kept = open(server.url, request)
-    await expect.poll(kept.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i)
+    await expect
+      .poll(kept.received)
+      .toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i)
     const exited = once(server.process, 'exit')
     server.process.kill('SIGTERM')
     for (const path of ['/api/health', '/api/health/ready'])
-      await expect.poll(async () => (await fetch(server.url + path)).status, path).toBe(503)
+      await expect
+        .poll(async () => (await fetch(server.url + path)).status, path)
+        .toBe(503)
     kept.socket.write(request)
     const other = open(server.url, request)
     for (const { received } of [kept, other])
-      await expect.poll(received).toMatch(/HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*\{"keys":/i)
+      await expect
+        .poll(received)
+        .toMatch(/HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*\{"keys":/i)
     expect(isRunning(server)).toBe(true)
     await exited
     expect(server.process.exitCode).toBe(0)
@@ -176,7 +236,10 @@ test.describe('on SIGTERM', () => {
   test('finishes the work that after() has scheduled', async ({ user }) => {
     const smtp = await startSmtp({ greetingMs: 500 })
     const server = await startServer(smtp.settings)
-    expect((await postTo(`${server.url}/api/auth/forgot-password`, { email: user.email })).status).toBe(200)
+    expect(
+      (await postTo(`${server.url}/api/auth/forgot-password`, { email: user.email }))
+        .status,
+    ).toBe(200)
     await server.stop()
     expect(smtp.mailsTo(user.email)).toHaveLength(1)
     await smtp.stop()

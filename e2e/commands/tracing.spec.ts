@@ -5,7 +5,16 @@ import { connect } from 'node:net'
 import * as paths from '../../lib/contract/paths'
 import { addWidget } from '../../lib/widget/manage'
 import { authorize, newRequest } from '../support/dashboard'
-import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newCode,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { listen } from '../support/listen'
 import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -15,7 +24,14 @@ type Attribute = { key: string; value: Record<string, unknown> }
 type Batch = {
   resourceSpans: {
     resource: { attributes: Attribute[] }
-    scopeSpans: { spans: { name: string; traceId: string; parentSpanId?: string; attributes: Attribute[] }[] }[]
+    scopeSpans: {
+      spans: {
+        name: string
+        traceId: string
+        parentSpanId?: string
+        attributes: Attribute[]
+      }[]
+    }[]
   }[]
 }
 
@@ -32,7 +48,9 @@ async function startReceiver() {
   const received = () => bodies.map((body) => JSON.parse(body) as Batch)
   const spans = () =>
     received().flatMap(({ resourceSpans }) =>
-      resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)),
+      resourceSpans.flatMap(({ scopeSpans }) =>
+        scopeSpans.flatMap((scope) => scope.spans),
+      ),
     )
   return { url, bodies, received, spans, stop }
 }
@@ -49,19 +67,43 @@ async function startTraced(delayMs: number, settings: Record<string, string> = {
   return { receiver, server }
 }
 
-test('sends spans without secrets, and serves requests even if the receiver is unreachable', async ({ user }) => {
+test('sends spans without secrets, and serves requests even if the receiver is unreachable', async ({
+  user,
+}) => {
   const { receiver, server } = await startTraced(100, { PASSWORD_BREACH_CHECK: 'true' })
-  const [code, token, password] = [await newCode(user), await newToken(user), newPassword()]
-  const [fabricated, inPath] = [keepSecret('fabricated-code-in-a-url'), keepSecret('in-a-path-1')]
+  const [code, token, password] = [
+    await newCode(user),
+    await newToken(user),
+    newPassword(),
+  ]
+  const [fabricated, inPath] = [
+    keepSecret('fabricated-code-in-a-url'),
+    keepSecret('in-a-path-1'),
+  ]
   const exchanged = await postTo(server.url + exchangePath, { code })
   const origin = 'https://www.example.com'
   const widgetToken = keepSecret(await addWidget(`w-${randomUUID()}`, 'Widget', [origin]))
-  const widget = await postTo(server.url + paths.startWidgetSession, { widgetToken }, { Origin: origin })
+  const widget = await postTo(
+    server.url + paths.startWidgetSession,
+    { widgetToken },
+    { Origin: origin },
+  )
   const { query, codeVerifier, state } = newRequest()
   const ofDashboard = await authorize(server.url, query, exchanged.body)
-  const dashboardCode = new URL(ofDashboard.headers.get('location')!).searchParams.get('code')!
-  expect((await postTo(server.url + exchangePath, { code: dashboardCode, codeVerifier })).status).toBe(200)
-  const ofFeatures = [widgetToken, widget.body.token, keepSecret(dashboardCode), codeVerifier, state]
+  const dashboardCode = new URL(ofDashboard.headers.get('location')!).searchParams.get(
+    'code',
+  )!
+  expect(
+    (await postTo(server.url + exchangePath, { code: dashboardCode, codeVerifier }))
+      .status,
+  ).toBe(200)
+  const ofFeatures = [
+    widgetToken,
+    widget.body.token,
+    keepSecret(dashboardCode),
+    codeVerifier,
+    state,
+  ]
   expect((await postTo(server.url + resetPath, { token, password })).status).toBe(200)
   const places = [
     `/sso/callback?code=${fabricated}`,
@@ -73,23 +115,38 @@ test('sends spans without secrets, and serves requests even if the receiver is u
     `/.well-known/jwks.json?code=${fabricated}`,
   ]
   for (const place of places)
-    await (await fetch(server.url + place, { headers: { RSC: place.startsWith('/sso') ? '1' : '0' } })).text()
+    await (
+      await fetch(server.url + place, {
+        headers: { RSC: place.startsWith('/sso') ? '1' : '0' },
+      })
+    ).text()
   const names = () => receiver.spans().map(({ name }) => name)
   await expect.poll(names, { timeout: 10_000 }).toContain('GET /.well-known/jwks.json')
   receiver.stop()
-  expect((await postTo(server.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
+  expect(
+    (await postTo(server.url + exchangePath, { code: await newCode(user) })).status,
+  ).toBe(200)
   await server.stop()
   expect(server.process.exitCode).toBe(0)
 
   expect(names()).toEqual(
-    expect.arrayContaining([`POST ${exchangePath}`, `POST ${resetPath}`, 'GET /sso/callback', 'GET /reset-password']),
+    expect.arrayContaining([
+      `POST ${exchangePath}`,
+      `POST ${resetPath}`,
+      'GET /sso/callback',
+      'GET /reset-password',
+    ]),
   )
   const resource = receiver.received()[0]!.resourceSpans[0]!.resource.attributes
-  expect(resource).toContainEqual({ key: 'service.name', value: { stringValue: 'authentication-completion' } })
+  expect(resource).toContainEqual({
+    key: 'service.name',
+    value: { stringValue: 'authentication-completion' },
+  })
   const sent = receiver.bodies.join('\n')
   const { token: jwt, refreshToken } = exchanged.body
   const ofUser = [code, token, password, jwt, refreshToken, user.email, user.id]
-  for (const text of [...ofUser, fabricated, inPath, '/range/', ...ofFeatures]) expect(sent).not.toContain(text!)
+  for (const text of [...ofUser, fabricated, inPath, '/range/', ...ofFeatures])
+    expect(sent).not.toContain(text!)
   expect(sent).not.toMatch(/[?&](code|token)=/)
 })
 
@@ -111,14 +168,19 @@ test('sends pending spans before the server exits, even if a request does not en
   receiver.stop()
 })
 
-// Next.js stores the context in which it handles a request. If that were the context of another
-// request, each context would reference the previous one, and the memory would never be freed.
+// Next.js stores the context in which it handles a request. If that were the context of
+// another request, each context would reference the previous one, and the memory would
+// never be freed.
 test('starts a new trace for each request, outside the context of other requests and of the client', async () => {
   const { receiver, server } = await startTraced(60_000, { OTEL_SERVICE_NAME: 'login' })
   const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
   for (const sampled of ['00', '01'])
     await fetch(`${server.url}/api/health`, {
-      headers: { traceparent: `00-${trace}-${span}-${sampled}`, tracestate: 'x=text-of-a-client', baggage: 'x=y' },
+      headers: {
+        traceparent: `00-${trace}-${span}-${sampled}`,
+        tracestate: 'x=text-of-a-client',
+        baggage: 'x=y',
+      },
     })
   const { hostname, port } = new URL(server.url)
   const clients = 12
@@ -136,11 +198,17 @@ test('starts a new trace for each request, outside the context of other requests
   receiver.stop()
   const requests = receiver
     .spans()
-    .filter(({ attributes }) => attributes.some(({ value }) => value.stringValue === 'BaseServer.handleRequest'))
+    .filter(({ attributes }) =>
+      attributes.some(({ value }) => value.stringValue === 'BaseServer.handleRequest'),
+    )
   expect(requests.length).toBeGreaterThanOrEqual(2 + clients * pipelined.length)
   expect(requests.filter(({ parentSpanId }) => parentSpanId).length).toBe(0)
   expect(new Set(requests.map(({ traceId }) => traceId)).size).toBe(requests.length)
-  expect(receiver.spans().filter(({ traceId, parentSpanId }) => traceId === trace || parentSpanId === span)).toEqual([])
+  expect(
+    receiver
+      .spans()
+      .filter(({ traceId, parentSpanId }) => traceId === trace || parentSpanId === span),
+  ).toEqual([])
   expect(receiver.bodies.join()).not.toContain('text-of-a-client')
   expect(receiver.bodies.join()).toContain('{"stringValue":"login"}')
 })

@@ -1,7 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as paths from '../../lib/contract/paths'
-import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newCode,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { preload } from '../support/preload'
 import { type Server, startServer } from '../support/server'
 
@@ -33,20 +42,35 @@ async function loadedLibraries(server: Server): Promise<string[]> {
     .map((file) => (file.startsWith('file:') ? fileURLToPath(file) : file))
     .filter((file) => file.startsWith('/') && existsSync(file))
     .map((file) => readFileSync(file, 'utf8'))
-  return Object.entries(libraries).flatMap(([name, words]) => (texts.some((text) => words.test(text)) ? name : []))
+  return Object.entries(libraries).flatMap(([name, words]) =>
+    texts.some((text) => words.test(text)) ? name : [],
+  )
 }
 
-test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({ user }) => {
-  const server = await startServer({ ...probe, PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true' })
-  expect((await postTo(server.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
+test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({
+  user,
+}) => {
+  const server = await startServer({
+    ...probe,
+    PASSWORD_SIGN_IN: 'true',
+    SECOND_FACTOR: 'true',
+  })
+  expect(
+    (await postTo(server.url + exchangePath, { code: await newCode(user) })).status,
+  ).toBe(200)
   const reset = { token: await newToken(user), password: newPassword() }
   expect((await postTo(server.url + resetPath, reset)).status).toBe(200)
   const { email } = user
-  const { status, body } = await postTo(server.url + paths.signIn, { email, password: reset.password })
+  const { status, body } = await postTo(server.url + paths.signIn, {
+    email,
+    password: reset.password,
+  })
   expect(status).toBe(200)
   expect(await loadedLibraries(server)).toEqual([])
   const own = { Authorization: `Bearer ${body.token}` }
-  expect((await postTo(server.url + paths.startSecondFactor, reset, own)).status).toBe(200)
+  expect((await postTo(server.url + paths.startSecondFactor, reset, own)).status).toBe(
+    200,
+  )
   expect(await loadedLibraries(server)).toEqual(['otpauth'])
   await server.stop()
 })

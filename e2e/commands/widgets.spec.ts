@@ -15,7 +15,8 @@ test('each command of npm run widgets takes effect at the widget endpoint', asyn
   const outputs: string[] = []
   const run = async (...command: string[]) => {
     const ended = await runScript(['widgets', ...command], '', settings)
-    if (!['add', 'rotate'].includes(command[0]!)) outputs.push(ended.stdout + ended.stderr)
+    if (!['add', 'rotate'].includes(command[0]!))
+      outputs.push(ended.stdout + ended.stderr)
     return ended
   }
   const printed = async (...command: string[]) => {
@@ -24,16 +25,24 @@ test('each command of npm run widgets takes effect at the widget endpoint', asyn
     return stdout.trim()
   }
   const refused = async (message: string, ...command: string[]) => {
-    expect(await run(...command)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+    expect(await run(...command)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(message),
+    })
   }
   const ask = async (widgetToken: string, from = origin) => {
     const headers = { Origin: from, 'X-Forwarded-For': newAddress() }
-    const { status, body } = await postTo(server.url + paths.startWidgetSession, { widgetToken }, headers)
+    const { status, body } = await postTo(
+      server.url + paths.startWidgetSession,
+      { widgetToken },
+      headers,
+    )
     return [status, body.code].filter(Boolean).join(' ')
   }
 
   const added = await run('add', 'chat', '--origin', origin, '--name', 'Chat of Acme')
-  expect(added.stdout).toMatch(/^wgt_[\w-]{43}\n$/) // only the token is in stdout, so that it can be piped
+  // only the token is in stdout, so that it can be piped
+  expect(added.stdout).toMatch(/^wgt_[\w-]{43}\n$/)
   expect(added.stderr).toContain(`Pages of ${origin} may use it.`)
   const first = keepSecret(added.stdout.trim())
   expect(await ask(first)).toBe('200')
@@ -42,27 +51,44 @@ test('each command of npm run widgets takes effect at the widget endpoint', asyn
   await refused('use https://www.example.com', 'add', 'other', '--origin', `${origin}/`)
   await refused('There is no widget other.', 'show', 'other')
 
-  expect(await printed('add-origin', 'chat', 'http://localhost:8080')).toContain('may use chat')
+  expect(await printed('add-origin', 'chat', 'http://localhost:8080')).toContain(
+    'may use chat',
+  )
   expect(await ask(first, 'http://localhost:8080')).toBe('200')
   await refused('has a wildcard', 'add-origin', 'chat', 'https://*.example.com')
-  expect(await printed('remove-origin', 'chat', 'http://localhost:8080')).toContain('may no longer use chat')
+  expect(await printed('remove-origin', 'chat', 'http://localhost:8080')).toContain(
+    'may no longer use chat',
+  )
   await refused('was not approved', 'remove-origin', 'chat', 'http://localhost:8080')
   expect(await ask(first, 'http://localhost:8080')).toBe('403 ORIGIN_REJECTED')
   const sql = `INSERT INTO widget_origins SELECT id, 'https://' || number || '.example.com' FROM widgets, generate_series(1, 49) number`
   await database.sql(sql)
-  await refused('at most 50 origins', 'add-origin', 'chat', 'https://one.more.example.com')
+  await refused(
+    'at most 50 origins',
+    'add-origin',
+    'chat',
+    'https://one.more.example.com',
+  )
 
   const second = keepSecret((await run('rotate', 'chat', '--keep', '7d')).stdout.trim())
   expect([await ask(first), await ask(second)]).toEqual(['200', '200'])
   expect(await printed('show', 'chat')).toMatch(
-    new RegExp(`Token …${first.slice(-4)}: created \\S+, expires \\S+\\nToken …${second.slice(-4)}: created \\S+$`),
+    new RegExp(
+      `Token …${first.slice(-4)}: created \\S+, expires \\S+\\nToken …${second.slice(-4)}: created \\S+$`,
+    ),
   )
   await refused('is not a time', 'rotate', 'chat', '--keep', 'soon')
   expect(await printed('revoke', 'chat', first.slice(-4))).toContain('Revoked the token')
   await refused('has no live token', 'revoke', 'chat', first.slice(-4))
-  expect([await ask(first), await ask(second)]).toEqual(['400 WIDGET_TOKEN_INVALID', '200'])
+  expect([await ask(first), await ask(second)]).toEqual([
+    '400 WIDGET_TOKEN_INVALID',
+    '200',
+  ])
   const third = keepSecret((await run('rotate', 'chat')).stdout.trim())
-  expect([await ask(second), await ask(third)]).toEqual(['400 WIDGET_TOKEN_INVALID', '200'])
+  expect([await ask(second), await ask(third)]).toEqual([
+    '400 WIDGET_TOKEN_INVALID',
+    '200',
+  ])
 
   const check = (from = origin) => printed('check', 'chat', from)
   expect(await check()).toBe(`200: pages of ${origin} may use chat.`)

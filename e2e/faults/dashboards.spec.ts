@@ -5,7 +5,8 @@ import { exchangePath, expect, test } from '../support/fixtures'
 import { type Round, race, rounds } from '../support/race'
 import { startTwoServers, type TwoServers } from '../support/two-servers'
 
-test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
+// the number of rounds is fixed, so a slow machine needs time
+test.describe.configure({ timeout: 600_000 })
 
 let servers: TwoServers
 test.beforeAll(async () => {
@@ -25,21 +26,38 @@ async function exchange(code: Code, given: Tokens[]): Promise<boolean> {
   return status === 200
 }
 
-test('10 concurrent exchanges of one code start only one session', async ({ sql, url }) => {
+test('10 concurrent exchanges of one code start only one session', async ({
+  sql,
+  url,
+}) => {
   for (let round = 0; round < rounds; round++) {
     const [browser] = (await newAccount(sql, 1, 0)).sessions
     const issued = (await dashboardCode(url, browser!))!
-    const responses = await Promise.all(Array.from({ length: 10 }, () => servers.post(exchangePath, issued)))
-    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
-    const children = await sql('SELECT revoked_at FROM sessions WHERE parent_id = $1', [browser!.id])
+    const responses = await Promise.all(
+      Array.from({ length: 10 }, () => servers.post(exchangePath, issued)),
+    )
+    expect(responses.map(({ status }) => status).sort()).toEqual([
+      200,
+      ...Array(9).fill(400),
+    ])
+    const children = await sql('SELECT revoked_at FROM sessions WHERE parent_id = $1', [
+      browser!.id,
+    ])
     expect(children).toHaveLength(1)
   }
 })
 
-test('20 concurrent exchanges of one browser’s codes leave one session of the dashboard', async ({ sql, url }) => {
+test('20 concurrent exchanges of one browser’s codes leave one session of the dashboard', async ({
+  sql,
+  url,
+}) => {
   const [browser] = (await newAccount(sql, 1, 0)).sessions
-  const issued = await Promise.all(Array.from({ length: 20 }, async () => (await dashboardCode(url, browser!))!))
-  const responses = await Promise.all(issued.map((code) => servers.post(exchangePath, code)))
+  const issued = await Promise.all(
+    Array.from({ length: 20 }, async () => (await dashboardCode(url, browser!))!),
+  )
+  const responses = await Promise.all(
+    issued.map((code) => servers.post(exchangePath, code)),
+  )
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
   expect(await servers.alive(responses.map(({ body }) => body as Tokens))).toHaveLength(1)
 })
@@ -52,7 +70,10 @@ const enders: Record<string, (user: Account) => Promise<unknown>> = {
 }
 
 for (const [what, end] of Object.entries(enders)) {
-  test(`${what} during sign-ins to dashboards leaves no session of a dashboard`, async ({ sql, url }) => {
+  test(`${what} during sign-ins to dashboards leaves no session of a dashboard`, async ({
+    sql,
+    url,
+  }) => {
     const prepare = async (): Promise<Round> => {
       const user = await newAccount(sql, 1, 0)
       const [browser] = user.sessions
@@ -67,16 +88,20 @@ for (const [what, end] of Object.entries(enders)) {
         contenders: Array.from({ length: 4 }, () => openDashboard),
         end: () => end(user),
         check: async () => {
-          await enableUser(user.id) // so that nothing is rejected only because the user is disabled
+          // so that nothing is rejected only because the user is disabled
+          await enableUser(user.id)
           expect(await servers.alive([browser!, ...given])).toEqual([])
           const later: Tokens[] = []
-          for (const code of codes) await exchange(code, later) // including the unused codes
+          // including the unused codes
+          for (const code of codes) await exchange(code, later)
           expect([await openDashboard(), later]).toEqual([false, []])
         },
       }
     }
     const { all, some, none } = await race(prepare)
-    console.log(`of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`)
+    console.log(
+      `of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`,
+    )
     expect(Math.min(all, none) + some).toBeGreaterThanOrEqual(rounds / 10)
   })
 }

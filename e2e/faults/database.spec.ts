@@ -3,9 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import bcrypt from 'bcryptjs'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
-import { type BreakablePostgres, startBreakablePostgres } from '../support/breakable-postgres'
+import {
+  type BreakablePostgres,
+  startBreakablePostgres,
+} from '../support/breakable-postgres'
 import { documentedFetch, UndocumentedResponse } from '../support/documented'
-import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newPassword,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
@@ -28,7 +38,10 @@ let settings: Record<string, string>
 let shared: Server
 test.beforeAll(async () => {
   postgres = await startBreakablePostgres()
-  settings = { DATABASE_URL: postgres.url, ...preload('short-timeouts.mjs', 'cheap-hash.mjs') }
+  settings = {
+    DATABASE_URL: postgres.url,
+    ...preload('short-timeouts.mjs', 'cheap-hash.mjs'),
+  }
   shared = await startServer({ ...settings, PASSWORD_SIGN_IN: 'true' })
 })
 test.afterAll(async () => {
@@ -38,7 +51,12 @@ test.afterAll(async () => {
 test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes'))
 
 /** Posts once, without a retry. A closed connection is also a valid result. */
-async function attempt(server: Server, path: string, secret: string, password?: string): Promise<Outcome> {
+async function attempt(
+  server: Server,
+  path: string,
+  secret: string,
+  password?: string,
+): Promise<Outcome> {
   const body = path === exchangePath ? { code: secret } : { token: secret, password }
   try {
     const response = await documentedFetch(server.url + path, {
@@ -48,10 +66,18 @@ async function attempt(server: Server, path: string, secret: string, password?: 
       signal: AbortSignal.timeout(boundMs),
     })
     const parsed = (await response.json()) as Record<string, any>
-    for (const issued of [parsed.token, parsed.refreshToken]) if (issued) keepSecret(issued)
-    return { secret, password, status: response.status, body: parsed, headers: response.headers }
+    for (const issued of [parsed.token, parsed.refreshToken])
+      if (issued) keepSecret(issued)
+    return {
+      secret,
+      password,
+      status: response.status,
+      body: parsed,
+      headers: response.headers,
+    }
   } catch (error) {
-    if ((error as Error).name === 'TimeoutError') throw new Error(`no response within ${boundMs} ms`)
+    if ((error as Error).name === 'TimeoutError')
+      throw new Error(`no response within ${boundMs} ms`)
     if (error instanceof UndocumentedResponse) throw error
     return { secret, password, status: 'cut off', body: {} }
   }
@@ -59,8 +85,11 @@ async function attempt(server: Server, path: string, secret: string, password?: 
 
 /** Issues codes, or reset tokens, of different users. They are valid for an hour. */
 async function issue(path: string, count: number): Promise<string[]> {
-  const secrets = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
-  const columns = path === exchangePath ? 'exchange_codes (code_hash' : 'reset_tokens (token_hash'
+  const secrets = Array.from({ length: count }, () =>
+    keepSecret(randomBytes(32).toString('base64url')),
+  )
+  const columns =
+    path === exchangePath ? 'exchange_codes (code_hash' : 'reset_tokens (token_hash'
   await postgres.sql(
     `WITH new_user AS (INSERT INTO users (email, email_domain) SELECT gen_random_uuid() || '@example.com', 'example.com' FROM generate_series(1, $1) RETURNING id),
      numbered AS (SELECT id, row_number() OVER () AS number FROM new_user)
@@ -81,14 +110,21 @@ const codeStates = (codes: string[]) =>
 
 /** Returns whether a code or a reset token is used. */
 async function isUsed(path: string, secret: string): Promise<boolean> {
-  const [table, column] = path === exchangePath ? ['exchange_codes', 'code_hash'] : ['reset_tokens', 'token_hash']
-  const [row] = await postgres.sql(`SELECT used_at IS NOT NULL AS used FROM ${table} WHERE ${column} = $1`, [
-    sha256(secret),
-  ])
+  const [table, column] =
+    path === exchangePath
+      ? ['exchange_codes', 'code_hash']
+      : ['reset_tokens', 'token_hash']
+  const [row] = await postgres.sql(
+    `SELECT used_at IS NOT NULL AS used FROM ${table} WHERE ${column} = $1`,
+    [sha256(secret)],
+  )
   return row!.used
 }
 
-/** Throws unless each used code belongs to exactly one session of its user, and each session to one code. */
+/**
+ * Throws unless each used code belongs to exactly one session of its user, and each
+ * session to one code.
+ */
 async function expectOneSessionPerCode(): Promise<number> {
   const [counts] = await postgres.sql(`SELECT
     (SELECT count(*)::int FROM exchange_codes WHERE used_at IS NOT NULL) AS used,
@@ -99,7 +135,10 @@ async function expectOneSessionPerCode(): Promise<number> {
   return used
 }
 
-/** Sends each secret once, with several clients. Runs each event in `at` when the number of responses is its key. */
+/**
+ * Sends each secret once, with several clients. Runs each event in `at` when the number
+ * of responses is its key.
+ */
 async function sendEach(
   secrets: string[],
   clients: number,
@@ -115,7 +154,8 @@ async function sendEach(
       outcomes.push(outcome)
       const event = at[outcomes.length]
       if (event) events = events.then(event)
-      if (outcome.status !== 200) await sleep(250) // a client would wait for Retry-After, but the test waits less
+      // a client would wait for Retry-After, but the test waits less
+      if (outcome.status !== 200) await sleep(250)
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
@@ -129,45 +169,71 @@ test('exchanges have no partial effects when PostgreSQL and one of two servers a
   const servers = await Promise.all([startServer(settings), startServer(settings)])
   const codes = await issue(exchangePath, 300)
   let turn = 0
-  const outcomes = await sendEach(codes, 25, (code) => attempt(servers[turn++ % 2]!, exchangePath, code), {
-    30: killAndRestart,
-    150: async () => {
-      const { url, process } = servers[1]!
-      process.kill('SIGKILL')
-      servers[1] = await startServer({ ...settings, PORT: new URL(url).port })
+  const outcomes = await sendEach(
+    codes,
+    25,
+    (code) => attempt(servers[turn++ % 2]!, exchangePath, code),
+    {
+      30: killAndRestart,
+      150: async () => {
+        const { url, process } = servers[1]!
+        process.kill('SIGKILL')
+        servers[1] = await startServer({ ...settings, PORT: new URL(url).port })
+      },
+      175: killAndRestart,
+      240: () => postgres.restartAfter(postgres.shutDown),
     },
-    175: killAndRestart,
-    240: () => postgres.restartAfter(postgres.shutDown),
-  })
+  )
 
   const statuses = new Set(outcomes.map(({ status }) => status))
   expect(statuses.has(200) && statuses.has(503)).toBe(true)
   for (const status of statuses) expect([200, 503, 'cut off']).toContain(status) // neither a 400 nor a 500
   const used = await expectOneSessionPerCode()
-  expect(used).toBeGreaterThanOrEqual(outcomes.filter(({ status }) => status === 200).length)
+  expect(used).toBeGreaterThanOrEqual(
+    outcomes.filter(({ status }) => status === 200).length,
+  )
 
   const states = await codeStates(outcomes.map(({ secret }) => secret))
   for (const [index, { status, body, headers }] of outcomes.entries()) {
     if (status === 200) {
-      const { sid } = JSON.parse(Buffer.from(body.token.split('.')[1], 'base64url').toString())
+      const { sid } = JSON.parse(
+        Buffer.from(body.token.split('.')[1], 'base64url').toString(),
+      )
       expect(states[index]).toEqual({ used: true, session_id: sid, revoked: false })
-      expect(readRefreshToken(body.refreshToken)).toEqual({ sessionId: sid, generation: 0 })
+      expect(readRefreshToken(body.refreshToken)).toEqual({
+        sessionId: sid,
+        generation: 0,
+      })
     } else if (status === 503 && body.outcome === undefined) {
-      expect(states[index], 'nothing was changed').toEqual({ used: false, session_id: null, revoked: false })
+      expect(states[index], 'nothing was changed').toEqual({
+        used: false,
+        session_id: null,
+        revoked: false,
+      })
       expect(headers!.get('retry-after')).toMatch(/^\d+$/)
     }
   }
 
-  // If the outcome was unknown, either the code is still valid, or it started a session whose
-  // tokens were lost. Reuse of the code then revokes that session.
-  await postgres.sql(`UPDATE exchange_codes SET used_at = used_at - interval '11 seconds'`)
-  const wasUsed = new Map(outcomes.map(({ secret }, index) => [secret, states[index]!.used as boolean]))
-  const failed = outcomes.filter(({ status }) => status !== 200).map(({ secret }) => secret)
-  const repeated = await sendEach(failed, 10, (code) => attempt(servers[0]!, exchangePath, code))
+  // If the outcome was unknown, either the code is still valid, or it started a session
+  // whose tokens were lost. Reuse of the code then revokes that session.
+  await postgres.sql(
+    `UPDATE exchange_codes SET used_at = used_at - interval '11 seconds'`,
+  )
+  const wasUsed = new Map(
+    outcomes.map(({ secret }, index) => [secret, states[index]!.used as boolean]),
+  )
+  const failed = outcomes
+    .filter(({ status }) => status !== 200)
+    .map(({ secret }) => secret)
+  const repeated = await sendEach(failed, 10, (code) =>
+    attempt(servers[0]!, exchangePath, code),
+  )
   const statesAfter = await codeStates(repeated.map(({ secret }) => secret))
   for (const [index, { secret, status }] of repeated.entries()) {
     const { used, revoked } = statesAfter[index]!
-    expect([status, used, revoked]).toEqual(wasUsed.get(secret) ? [400, true, true] : [200, true, false])
+    expect([status, used, revoked]).toEqual(
+      wasUsed.get(secret) ? [400, true, true] : [200, true, false],
+    )
   }
   console.log(`${used} of ${codes.length} codes used the first time`)
   await Promise.all(servers.map((server) => server.stop()))
@@ -175,15 +241,22 @@ test('exchanges have no partial effects when PostgreSQL and one of two servers a
 
 test('resets have no partial effects when PostgreSQL is killed or frozen', async () => {
   const tokens = await issue(resetPath, 150)
-  await postgres.sql(`INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '12 hours' FROM users`)
-  const outcomes = await sendEach(tokens, 12, (token) => attempt(shared, resetPath, token, newPassword()), {
-    30: killAndRestart,
-    110: async () => {
-      postgres.freeze()
-      await sleep(500)
-      postgres.thaw()
+  await postgres.sql(
+    `INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '12 hours' FROM users`,
+  )
+  const outcomes = await sendEach(
+    tokens,
+    12,
+    (token) => attempt(shared, resetPath, token, newPassword()),
+    {
+      30: killAndRestart,
+      110: async () => {
+        postgres.freeze()
+        await sleep(500)
+        postgres.thaw()
+      },
     },
-  })
+  )
   expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200, 503]))
   const rows = await postgres.sql(
     `SELECT used_at IS NOT NULL AS used, password_hash, password_changed_at = used_at AS together,
@@ -195,12 +268,16 @@ test('resets have no partial effects when PostgreSQL is killed or frozen', async
   for (const [index, { secret, password, status, body }] of outcomes.entries()) {
     const { password_hash, ...row } = rows[index]!
     if (status === 200) expect(row.used).toBe(true)
-    else if (body.outcome === undefined) expect(row.used, 'nothing was changed').toBe(false)
+    else if (body.outcome === undefined)
+      expect(row.used, 'nothing was changed').toBe(false)
     if (row.used) {
       expect(row).toEqual({ used: true, together: true, live: 0 })
       expect(await bcrypt.compare(password!, password_hash)).toBe(true)
     } else {
-      expect([row, password_hash]).toEqual([{ used: false, together: null, live: 1 }, null])
+      expect([row, password_hash]).toEqual([
+        { used: false, together: null, live: 1 },
+        null,
+      ])
       expect((await attempt(shared, resetPath, secret, newPassword())).status).toBe(200)
     }
   }
@@ -212,7 +289,10 @@ const waitingServers = `SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND
 async function hold(statement: string): Promise<() => Promise<void>> {
   const holding = postgres.sql(`BEGIN; ${statement}; SELECT pg_sleep(60)`).catch(() => {}) // the query ends below
   await expect
-    .poll(() => postgres.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`), { intervals: [50] })
+    .poll(
+      () => postgres.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`),
+      { intervals: [50] },
+    )
     .toHaveLength(1)
   return async () => {
     await postgres.sql(
@@ -224,20 +304,34 @@ async function hold(statement: string): Promise<() => Promise<void>> {
 
 test('when PostgreSQL freezes during a reset, nothing changes, and later uses of the connection succeed', async () => {
   const server = await startServer({ ...settings, DATABASE_POOL_SIZE: '1' })
-  const [token, code] = [(await issue(resetPath, 1))[0]!, (await issue(exchangePath, 1))[0]!]
+  const [token, code] = [
+    (await issue(resetPath, 1))[0]!,
+    (await issue(exchangePath, 1))[0]!,
+  ]
   const password = newPassword()
-  const release = await hold('SELECT 1 FROM users JOIN reset_tokens ON user_id = id FOR UPDATE OF users')
+  const release = await hold(
+    'SELECT 1 FROM users JOIN reset_tokens ON user_id = id FOR UPDATE OF users',
+  )
   const first = attempt(server, resetPath, token, password)
-  await expect.poll(() => postgres.sql(waitingServers), { intervals: [50] }).toHaveLength(1) // the reset waits within its transaction
+  await expect
+    .poll(() => postgres.sql(waitingServers), { intervals: [50] })
+    .toHaveLength(1) // the reset waits within its transaction
   postgres.freeze()
   const { status, body } = await first
-  expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
+  expect([status, body.code, body.outcome]).toEqual([
+    503,
+    'SERVICE_UNAVAILABLE',
+    undefined,
+  ])
   await sleep(resultMs) // in case something is still sent on that connection
   postgres.thaw()
   await release()
 
   expect((await attempt(server, exchangePath, code)).status).toBe(200)
-  expect([await isUsed(exchangePath, code), await isUsed(resetPath, token)]).toEqual([true, false])
+  expect([await isUsed(exchangePath, code), await isUsed(resetPath, token)]).toEqual([
+    true,
+    false,
+  ])
   expect((await attempt(server, resetPath, token, password)).status).toBe(200)
   expect(await isUsed(resetPath, token)).toBe(true)
   await server.stop()
@@ -249,7 +343,9 @@ test('PostgreSQL releases the locks of a server that freezes during a reset, and
   const release = await hold('SELECT 1 FROM users FOR UPDATE')
   const idle = `SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND state = 'idle in transaction'`
   const first = attempt(shared, resetPath, token!, password)
-  await expect.poll(() => postgres.sql(waitingServers), { intervals: [50] }).toHaveLength(1)
+  await expect
+    .poll(() => postgres.sql(waitingServers), { intervals: [50] })
+    .toHaveLength(1)
   shared.process.kill('SIGSTOP')
   try {
     await release() // the transaction of the server locks the user's row now
@@ -260,7 +356,11 @@ test('PostgreSQL releases the locks of a server that freezes during a reset, and
     shared.process.kill('SIGCONT')
   }
   const { status, body } = await first
-  expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
+  expect([status, body.code, body.outcome]).toEqual([
+    503,
+    'SERVICE_UNAVAILABLE',
+    undefined,
+  ])
   expect(await isUsed(resetPath, token!)).toBe(false)
   expect((await attempt(shared, resetPath, token!, password)).status).toBe(200)
 })
@@ -272,16 +372,28 @@ test('responds with 503 and a known outcome when a connection is lost during a q
   const outcomes = [
     attempt(shared, resetPath, token!, 'short'), // looks up the user
     attempt(shared, resetPath, other!, newPassword()), // counts the attempt
-    postTo(shared.url + paths.signIn, { email: 'ada@example.com', password: 'x' }, { 'X-Forwarded-For': newAddress() }),
+    postTo(
+      shared.url + paths.signIn,
+      { email: 'ada@example.com', password: 'x' },
+      { 'X-Forwarded-For': newAddress() },
+    ),
   ]
-  await expect.poll(() => postgres.sql(waitingServers), { intervals: [50] }).toHaveLength(outcomes.length)
+  await expect
+    .poll(() => postgres.sql(waitingServers), { intervals: [50] })
+    .toHaveLength(outcomes.length)
   postgres.unplug()
   for (const { status, body } of await Promise.all(outcomes))
-    expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
+    expect([status, body.code, body.outcome]).toEqual([
+      503,
+      'SERVICE_UNAVAILABLE',
+      undefined,
+    ])
   postgres.plug()
   await release()
   const errors = shared.output().slice(logged).split('\n')
-  const causes = errors.filter((line) => line.includes('"status":503')).map((line) => JSON.parse(line).cause.code)
+  const causes = errors
+    .filter((line) => line.includes('"status":503'))
+    .map((line) => JSON.parse(line).cause.code)
   expect(causes).not.toContain('57014') // the code of a timeout
 })
 
@@ -294,14 +406,23 @@ const faults: Record<string, { begin: () => unknown; end: () => unknown }> = {
   frozen: { begin: () => postgres.freeze(), end: () => postgres.thaw() },
   'shut down': { begin: () => postgres.shutDown(), end: () => postgres.restart() },
   'read-only, as a replica is after a failover': {
-    begin: () => postgres.sql(`ALTER ROLE app SET default_transaction_read_only = on; ${disconnectServers}`),
-    end: () => postgres.sql(`ALTER ROLE app RESET default_transaction_read_only; ${disconnectServers}`),
+    begin: () =>
+      postgres.sql(
+        `ALTER ROLE app SET default_transaction_read_only = on; ${disconnectServers}`,
+      ),
+    end: () =>
+      postgres.sql(
+        `ALTER ROLE app RESET default_transaction_read_only; ${disconnectServers}`,
+      ),
   },
   'out of connections': {
     begin: () => postgres.sql(`ALTER ROLE app CONNECTION LIMIT 0; ${disconnectServers}`),
     end: () => postgres.sql('ALTER ROLE app CONNECTION LIMIT -1'),
   },
-  'too slow': { begin: async () => (release = await hold(lockTables)), end: () => release() },
+  'too slow': {
+    begin: async () => (release = await hold(lockTables)),
+    end: () => release(),
+  },
 }
 
 for (const [what, { begin, end }] of Object.entries(faults)) {
@@ -315,18 +436,27 @@ for (const [what, { begin, end }] of Object.entries(faults)) {
       ...tokens.map((token) => attempt(shared, resetPath, token, newPassword())),
     ])
     const live = await fetch(`${shared.url}/api/health`)
-    const ready = await fetch(`${shared.url}/api/health/ready`, { signal: AbortSignal.timeout(boundMs) })
+    const ready = await fetch(`${shared.url}/api/health/ready`, {
+      signal: AbortSignal.timeout(boundMs),
+    })
     await end()
 
     for (const { status, body, headers } of during) {
       expect([status, body.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
-      if (what === 'too slow') expect(body.outcome, 'PostgreSQL times out first').toBe(undefined)
+      if (what === 'too slow')
+        expect(body.outcome, 'PostgreSQL times out first').toBe(undefined)
       expect(Number(headers!.get('retry-after'))).toBeGreaterThan(0)
-      expect(JSON.stringify(body)).not.toMatch(/prisma|postgres|ECONN|127\.0\.0\.1|app:app/i)
+      expect(JSON.stringify(body)).not.toMatch(
+        /prisma|postgres|ECONN|127\.0\.0\.1|app:app/i,
+      )
     }
     expect(live.status).toBe(200)
     expect(ready.status).toBe(what === 'too slow' ? 200 : 503) // a lock does not make the database unavailable
-    await expect.poll(async () => (await fetch(`${shared.url}/api/health/ready`)).status, { timeout: 20_000 }).toBe(200)
+    await expect
+      .poll(async () => (await fetch(`${shared.url}/api/health/ready`)).status, {
+        timeout: 20_000,
+      })
+      .toBe(200)
 
     for (const { secret, password, body } of during) {
       const path = password ? resetPath : exchangePath
@@ -342,7 +472,10 @@ for (const [what, { begin, end }] of Object.entries(faults)) {
 
 test('if the database fails, a page that reads it responds with 503 in time and logs one line', async () => {
   const pageMs = 300
-  const server = await startServer({ ...settings, PAGE_DATABASE_TIMEOUT_MS: String(pageMs) })
+  const server = await startServer({
+    ...settings,
+    PAGE_DATABASE_TIMEOUT_MS: String(pageMs),
+  })
   const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
   const pages = [
     ['/sign-in', ''],
@@ -350,9 +483,11 @@ test('if the database fails, a page that reads it responds with 503 in time and 
     ['/', `refresh=${refresh}`],
     ['/account', `refresh=${refresh}`],
   ] as const
-  const open = (path: string, cookie: string) => fetch(server.url + path, { headers: { Cookie: cookie } })
+  const open = (path: string, cookie: string) =>
+    fetch(server.url + path, { headers: { Cookie: cookie } })
   for (const name of ['unreachable', 'frozen'] as const) {
-    for (const [path, cookie] of pages) expect((await open(path, cookie)).status, path).toBe(200)
+    for (const [path, cookie] of pages)
+      expect((await open(path, cookie)).status, path).toBe(200)
     await faults[name]!.begin()
     for (const [path, cookie] of pages) {
       const begunAt = performance.now()
@@ -360,7 +495,9 @@ test('if the database fails, a page that reads it responds with 503 in time and 
       expect(response.status, `${name}: ${path}`).toBe(503)
       expect(performance.now() - begunAt).toBeLessThan(pageMs + 1_000)
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-      expect(response.headers.get('content-security-policy')).toContain(`default-src 'none'`)
+      expect(response.headers.get('content-security-policy')).toContain(
+        `default-src 'none'`,
+      )
       expect(await response.text()).toContain('This page isn’t available right now')
     }
     expect((await open('/', '')).status, 'a page that reads nothing').toBe(200)
@@ -369,11 +506,18 @@ test('if the database fails, a page that reads it responds with 503 in time and 
   }
   await server.stop()
   const [, ...lines] = server.output().split('Listening on')[1]!.trim().split('\n')
-  const logged = lines.map((line) => JSON.parse(line)) // there are no lines of a stack trace between them
+  // there are no lines of a stack trace between them
+  const logged = lines.map((line) => JSON.parse(line))
   const failed = logged.filter(({ status }) => status === 503)
-  expect(failed.length).toBeGreaterThanOrEqual(2 * pages.length) // there can be more while PostgreSQL starts
+  // there can be more while PostgreSQL starts
+  expect(failed.length).toBeGreaterThanOrEqual(2 * pages.length)
   for (const line of failed)
-    expect(line).toMatchObject({ level: 'error', method: 'GET', route: 'page', code: 'SERVICE_UNAVAILABLE' })
+    expect(line).toMatchObject({
+      level: 'error',
+      method: 'GET',
+      route: 'page',
+      code: 'SERVICE_UNAVAILABLE',
+    })
 })
 
 test('behind a pooler, sets no timeouts, which would affect other clients, and uses those of the role', async () => {
@@ -388,7 +532,10 @@ test('behind a pooler, sets no timeouts, which would affect other clients, and u
     return [status, body.outcome]
   }
   expect(await outcomeWith({ DATABASE_POOLED: 'true' })).toEqual([503, 'unknown']) // the app's time limit came first
-  expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([503, undefined]) // this setting affects only migrations
+  expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([
+    503,
+    undefined,
+  ]) // this setting affects only migrations
   await postgres.sql('ALTER ROLE app RESET statement_timeout')
 })
 
@@ -400,20 +547,31 @@ test('does not log the parameters of a failed statement', async () => {
     newPassword(),
   ]
   await postgres.sql('ALTER TABLE sessions RENAME TO sessions_gone')
-  const outcomes = [await attempt(server, exchangePath, code!), await attempt(server, resetPath, token!, password)]
-  await postgres.sql('ALTER TABLE sessions_gone RENAME TO sessions; ALTER TABLE users RENAME TO users_gone')
+  const outcomes = [
+    await attempt(server, exchangePath, code!),
+    await attempt(server, resetPath, token!, password),
+  ]
+  await postgres.sql(
+    'ALTER TABLE sessions_gone RENAME TO sessions; ALTER TABLE users RENAME TO users_gone',
+  )
   outcomes.push(await attempt(server, resetPath, other!, password))
   await postgres.sql('ALTER TABLE users_gone RENAME TO users')
-  // PostgreSQL's error contains the password hash: invalid input syntax for type integer: "$2b$04$…"
+  // PostgreSQL's error contains the password hash: invalid input syntax for type integer:
+  // "$2b$04$…"
   await postgres.sql('ALTER TABLE users ALTER password_hash TYPE integer USING NULL')
   outcomes.push(await attempt(server, resetPath, quoted!, password))
   await postgres.sql('ALTER TABLE users ALTER password_hash TYPE text')
-  for (const { status, body } of outcomes) expect([status, body.code]).toEqual([500, 'INTERNAL_ERROR'])
+  for (const { status, body } of outcomes)
+    expect([status, body.code]).toEqual([500, 'INTERNAL_ERROR'])
   await server.stop()
   expect(server.output().match(/"code":"INTERNAL_ERROR"/g)).toHaveLength(4)
   expect(server.output()).toContain('"code":"22P02"')
   for (const secret of [code!, token!, other!, quoted!, password]) {
-    for (const text of [secret, sha256(secret).toString('base64'), sha256(secret).toString('hex')])
+    for (const text of [
+      secret,
+      sha256(secret).toString('base64'),
+      sha256(secret).toString('hex'),
+    ])
       expect(server.output()).not.toContain(text)
   }
   expect(server.output()).not.toContain('$2b$')

@@ -15,8 +15,13 @@ test('a forgot-password request and the next request take the same time for ever
   test.setTimeout(600_000)
   const database = await openOwnDatabase()
   const smtp = await startSmtp()
-  const server = await startServer({ DATABASE_URL: database.url(), LOG_LEVEL: 'silent', ...smtp.settings })
-  const address = (kind: string, round: number) => `${kind.toLowerCase()}-${round}@example.com`
+  const server = await startServer({
+    DATABASE_URL: database.url(),
+    LOG_LEVEL: 'silent',
+    ...smtp.settings,
+  })
+  const address = (kind: string, round: number) =>
+    `${kind.toLowerCase()}-${round}@example.com`
   await database.sql(
     `INSERT INTO users (email, email_domain, disabled_at, password_policy)
      SELECT kind || '-' || round || '@example.com', 'example.com', CASE kind WHEN 'disabled' THEN now() END,
@@ -39,12 +44,19 @@ test('a forgot-password request and the next request take the same time for ever
     body: JSON.stringify({ email }),
   })
   try {
-    for (let warmUp = 0; warmUp < 100; warmUp++) await timed(paths.forgotPassword, post(`${randomUUID()}@example.com`))
-    const times = Object.fromEntries(kinds.map((kind) => [kind, { own: [] as number[], next: [] as number[] }]))
+    for (let warmUp = 0; warmUp < 100; warmUp++)
+      await timed(paths.forgotPassword, post(`${randomUUID()}@example.com`))
+    const times = Object.fromEntries(
+      kinds.map((kind) => [kind, { own: [] as number[], next: [] as number[] }]),
+    )
     for (let round = 1; round <= rounds; round++) {
       for (const kind of [...kinds].sort(() => Math.random() - 0.5)) {
-        times[kind]!.own.push(await timed(paths.forgotPassword, post(address(kind, round))))
-        times[kind]!.next.push(await timed('/api/health', { headers: { 'X-Forwarded-For': newAddress() } }))
+        times[kind]!.own.push(
+          await timed(paths.forgotPassword, post(address(kind, round))),
+        )
+        times[kind]!.next.push(
+          await timed('/api/health', { headers: { 'X-Forwarded-For': newAddress() } }),
+        )
       }
     }
     const scores = kinds
@@ -56,9 +68,17 @@ test('a forgot-password request and the next request take the same time for ever
           z: rankZ(times[kind]![which], times.unknown![which]),
         })),
       )
-    console.log(scores.map(({ kind, which, z }) => `${kind} (${which}): z = ${z.toFixed(2)}`).join(', '))
-    for (const { kind, which, z } of scores) expect(Math.abs(z), `${kind} (${which})`).toBeLessThan(maxZ)
-    const queued = () => database.sql(`SELECT 1 FROM mails WHERE due_at IS NOT NULL OR requested_at <= now()`)
+    console.log(
+      scores
+        .map(({ kind, which, z }) => `${kind} (${which}): z = ${z.toFixed(2)}`)
+        .join(', '),
+    )
+    for (const { kind, which, z } of scores)
+      expect(Math.abs(z), `${kind} (${which})`).toBeLessThan(maxZ)
+    const queued = () =>
+      database.sql(
+        `SELECT 1 FROM mails WHERE due_at IS NOT NULL OR requested_at <= now()`,
+      )
     const emails = 2 * rounds // of users with a password and of SSO-only users
     await expect.poll(async () => (await queued()).length).toBe(emails)
   } finally {

@@ -22,7 +22,13 @@ const field = fc.oneof(
 )
 const shaped = fc
   .record(
-    { code: field, token: field, password: field, ['__proto__']: fc.jsonValue(), constructor: fc.jsonValue() },
+    {
+      code: field,
+      token: field,
+      password: field,
+      ['__proto__']: fc.jsonValue(),
+      constructor: fc.jsonValue(),
+    },
     { requiredKeys: [] },
   )
   .map((value) => JSON.stringify(value))
@@ -35,11 +41,17 @@ const body = fc.oneof(
   { weight: 2, arbitrary: escaped },
   { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 400 }) },
-  { weight: 1, arbitrary: fc.tuple(shaped, fc.nat(60)).map(([json, cut]) => json.slice(0, cut)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(shaped, fc.nat(60)).map(([json, cut]) => json.slice(0, cut)),
+  },
 )
 
 for (const route of [exchangePath, resetPath]) {
-  test(`${route} rejects generated bodies with an error of the contract`, async ({ url, sql }) => {
+  test(`${route} rejects generated bodies with an error of the contract`, async ({
+    url,
+    sql,
+  }) => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     console.log(`SEED=${seed}`)
     const bodies = fc.sample(body, { numRuns: bodiesEach, seed })
@@ -69,19 +81,32 @@ for (const route of [exchangePath, resetPath]) {
   })
 
   test(`${route} rejects malicious bodies`, async ({ url }) => {
-    const deep = (open: string, close: string) => `${open.repeat(4_000)}${close.repeat(4_000)}`
+    const deep = (open: string, close: string) =>
+      `${open.repeat(4_000)}${close.repeat(4_000)}`
     const bodies: Record<string, string | Uint8Array> = {
       'deep arrays': deep('[', ']'),
       'deep objects': `${'{"a":'.repeat(2_500)}1${'}'.repeat(2_500)}`,
       'a million digits': `{"code":${'9'.repeat(1_000_000)}}`,
       'many digits': `{"code":${'9'.repeat(16_000)}}`,
       'a huge exponent': '{"code":1e999999,"token":-1e999999,"password":1e-999999}',
-      'a key twice, wrong the second time': '{"code":"x","token":"x","password":"x","code":1,"token":1}',
+      'a key twice, wrong the second time':
+        '{"code":"x","token":"x","password":"x","code":1,"token":1}',
       __proto__: '{"__proto__":{"code":"x","token":"x","password":"x"}}',
       'inherited keys': '{"constructor":{"prototype":{"code":"x"}}}',
       'UTF-16': new Uint8Array(Buffer.from('\ufeff{"code":"x"}', 'utf16le')),
-      'overlong UTF-8': new Uint8Array([...Buffer.from('{"code":"'), 0xc0, 0xaf, ...Buffer.from('"}')]),
-      'a surrogate in UTF-8': new Uint8Array([...Buffer.from('{"code":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')]),
+      'overlong UTF-8': new Uint8Array([
+        ...Buffer.from('{"code":"'),
+        0xc0,
+        0xaf,
+        ...Buffer.from('"}'),
+      ]),
+      'a surrogate in UTF-8': new Uint8Array([
+        ...Buffer.from('{"code":"'),
+        0xed,
+        0xa0,
+        0x80,
+        ...Buffer.from('"}'),
+      ]),
       'gzip without Content-Encoding': gzipSync('{"code":"x"}'),
       'raw control characters': '{"code":"\u0001\u0000"}',
     }
@@ -108,24 +133,46 @@ test('uses the last value if a JSON key occurs twice', async ({ user, url, sql }
     body: `{"code":"${code}","code":"other"}`,
   })
   expect(response.status).toBe(400)
-  expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [user.id])).toHaveLength(1)
+  expect(
+    await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [
+      user.id,
+    ]),
+  ).toHaveLength(1)
 })
 
 const post = `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
 const rawRequests: Record<string, [request: string | string[], response: RegExp]> = {
-  'a compressed body': [`${post}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 415 /],
-  'Content-Type twice': [`${post}Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 (400|415) /],
-  'two lengths': [`${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, /^HTTP\/1\.1 400 /],
-  'length and chunks': [`${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, /^HTTP\/1\.1 400 /],
+  'a compressed body': [
+    `${post}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}`,
+    /^HTTP\/1\.1 415 /,
+  ],
+  'Content-Type twice': [
+    `${post}Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}`,
+    /^HTTP\/1\.1 (400|415) /,
+  ],
+  'two lengths': [
+    `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
+    /^HTTP\/1\.1 400 /,
+  ],
+  'length and chunks': [
+    `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    /^HTTP\/1\.1 400 /,
+  ],
   'a negative length': [`${post}Content-Length: -1\r\n\r\n`, /^HTTP\/1\.1 400 /],
   'no host': ['GET /api/health HTTP/1.1\r\n\r\n', /^HTTP\/1\.1 400 /],
   'an absolute URL': [
     'GET http://elsewhere.example/api/health HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n',
     /^HTTP\/1\.1 (200|308|400|404) /,
   ],
-  'headers of 70 KB': [`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(70_000)}\r\n\r\n`, /^HTTP\/1\.1 431 /],
+  'headers of 70 KB': [
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(70_000)}\r\n\r\n`,
+    /^HTTP\/1\.1 431 /,
+  ],
   'chunks of one byte, without end': [
-    [`${post}Transfer-Encoding: chunked\r\n\r\n`, ...Array<string>(17_000).fill('1\r\n[\r\n')],
+    [
+      `${post}Transfer-Encoding: chunked\r\n\r\n`,
+      ...Array<string>(17_000).fill('1\r\n[\r\n'),
+    ],
     /^HTTP\/1\.1 413 /,
   ],
 }
@@ -136,17 +183,31 @@ test('responds to malformed HTTP with an error', async ({ url }) => {
 })
 
 test('a malicious path leads to an existing path or to an error', async ({ url }) => {
-  const ofApi = '/../api/health /./health //health /%2e%2e/health /health%00 /health%2f /%c0%ae%c0%ae/health /\\health'
-  const others = '/health;x=1 /health?% /health#x /%25%32%65 /constructor /__proto__ /_next/static/x'.split(' ')
-  const ofPages = ['/%', '/sso/%ff', '//evil.example', '/_next/image?url=http://evil.example', '/_next/data/x.json']
-  const api = [...ofApi.split(' '), ...others, `/${'x'.repeat(8_000)}`].map((path) => `/api${path}`)
+  const ofApi =
+    '/../api/health /./health //health /%2e%2e/health /health%00 /health%2f /%c0%ae%c0%ae/health /\\health'
+  const others =
+    '/health;x=1 /health?% /health#x /%25%32%65 /constructor /__proto__ /_next/static/x'.split(
+      ' ',
+    )
+  const ofPages = [
+    '/%',
+    '/sso/%ff',
+    '//evil.example',
+    '/_next/image?url=http://evil.example',
+    '/_next/data/x.json',
+  ]
+  const api = [...ofApi.split(' '), ...others, `/${'x'.repeat(8_000)}`].map(
+    (path) => `/api${path}`,
+  )
   for (const path of [...api, ...ofPages]) {
     const response = await sendBytes(
       url,
       `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${newAddress()}\r\nConnection: close\r\n\r\n`,
     )
     expect(response, path.slice(0, 60)).toMatch(/^HTTP\/1\.1 (200|308|400|404|414) /)
-    expect(response, path.slice(0, 60)).not.toMatch(/^location: (https?:)?\/\/(?!localhost)/im)
+    expect(response, path.slice(0, 60)).not.toMatch(
+      /^location: (https?:)?\/\/(?!localhost)/im,
+    )
   }
 })
 
@@ -156,7 +217,9 @@ test('closes slow requests, and they do not delay other requests', async () => {
   const slow = (request: string) => sendBytes(server.url, request).finally(() => closed++)
   const headers = slow('POST /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
   const from = () => `X-Forwarded-For: ${newAddress()}\r\n` // because one client may have only 16 requests in progress
-  const bodies = Array.from({ length: 200 }, () => slow(`${post}${from()}Content-Length: 50\r\n\r\n{"code"`))
+  const bodies = Array.from({ length: 200 }, () =>
+    slow(`${post}${from()}Content-Length: 50\r\n\r\n{"code"`),
+  )
   let servedBefore = 0
   const fetchOther = async () => {
     const response = await fetch(`${server.url}/api/health`)
@@ -165,12 +228,17 @@ test('closes slow requests, and they do not delay other requests', async () => {
   }
   const responses = await sendMany(100, fetchOther, 20)
   expect(countOf(responses, 200)).toBe(100)
-  // The first 20 requests may arrive before the slow ones. A busy machine serves the last requests
-  // after it has closed the slow ones.
-  expect(servedBefore, 'other requests that were served while all slow requests were open').toBeGreaterThan(20)
+  // The first 20 requests may arrive before the slow ones. A busy machine serves the last
+  // requests after it has closed the slow ones.
+  expect(
+    servedBefore,
+    'other requests that were served while all slow requests were open',
+  ).toBeGreaterThan(20)
   expect(await headers).toMatch(/^HTTP\/1\.1 408 /)
   const closedBodies = await Promise.all(bodies)
   for (const body of closedBodies) expect(body).toMatch(/^HTTP\/1\.1 (400|408) /)
-  expect(closedBodies.join('')).toMatch(/The request body did not arrive within \d+ seconds/)
+  expect(closedBodies.join('')).toMatch(
+    /The request body did not arrive within \d+ seconds/,
+  )
   await server.stop()
 })

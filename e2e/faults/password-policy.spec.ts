@@ -9,7 +9,8 @@ import { expect, newPassword, newToken, type Sql, test } from '../support/fixtur
 import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
 import { lockRow } from '../support/row-lock'
 
-// A connection is added while an operation, with an older snapshot of the database, waits for a lock.
+// A connection is added while an operation, with an older snapshot of the database, waits
+// for a lock.
 
 let domain: string
 let user: PasswordUser
@@ -20,16 +21,34 @@ test.beforeEach(async ({ sql }) => {
   token = await newToken(user)
 })
 
-const hashOf = async (sql: Sql) => (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]
+const hashOf = async (sql: Sql) =>
+  (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]
 
-/** Operations, each with the table of the row for which it waits and the error when it is rejected. */
-const operations: Record<string, [table: string, start: (sessionId: string) => Promise<unknown>, error: string]> = {
-  'a sign-in': ['users', () => signIn(user.email, user.password, client), 'SIGN_IN_INVALID'],
+/**
+ * Operations, each with the table of the row for which it waits and the error when it is
+ * rejected.
+ */
+const operations: Record<
+  string,
+  [table: string, start: (sessionId: string) => Promise<unknown>, error: string]
+> = {
+  'a sign-in': [
+    'users',
+    () => signIn(user.email, user.password, client),
+    'SIGN_IN_INVALID',
+  ],
   'a reset': ['users', () => resetPassword(token, newPassword()), 'VALIDATION_ERROR'],
-  refresh: ['sessions', (id) => refreshSession(makeRefreshToken({ sessionId: id, generation: 0 })), 'REFRESH_INVALID'],
+  refresh: [
+    'sessions',
+    (id) => refreshSession(makeRefreshToken({ sessionId: id, generation: 0 })),
+    'REFRESH_INVALID',
+  ],
 }
 
-/** Ways to forbid a password. Each prepares the change and returns a function that applies it. */
+/**
+ * Ways to forbid a password. Each prepares the change and returns a function that applies
+ * it.
+ */
 const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
   add: async () => () => addTestConnection(domain),
   'update --domain': async () => {
@@ -65,10 +84,15 @@ for (const [what, [table, start, error], name, prepare, isFirst] of cases)
     await change()
     const ending = isFirst ? endPasswordSessions([domain]) : null
     if (ending) await lock.waiting(2)
-    else await lock.sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
+    else
+      await lock.sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
     await lock.release()
     expect(await operation).toBe(what === 'refresh' && isFirst ? null : error)
     if (ending) expect(await ending).toBe(1)
-    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
+    expect(
+      await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
+        user.id,
+      ]),
+    ).toEqual([])
     expect(await hashOf(sql)).toEqual(hash)
   })

@@ -13,8 +13,14 @@ import { inOrderOfLock, lockRow } from '../support/row-lock'
 
 const browser = { sessionIds: [], browser: null }
 
-/** Operations that start a session or change a password. Each prepares the operation, and returns a function for it. */
-const operations: Record<string, (user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>> = {
+/**
+ * Operations that start a session or change a password. Each prepares the operation, and
+ * returns a function for it.
+ */
+const operations: Record<
+  string,
+  (user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>
+> = {
   'a sign-in': async ({ email, password }) => {
     return () => signIn(email, password, client)
   },
@@ -33,15 +39,21 @@ const operations: Record<string, (user: PasswordUser, sql: Sql) => Promise<() =>
   },
 }
 const changes: Record<string, (user: PasswordUser) => Promise<unknown>> = {
-  rename: async ({ email }) => renameUser((await findUserByEmail(email))!, `${randomUUID()}@example.com`, 'en'),
+  rename: async ({ email }) =>
+    renameUser((await findUserByEmail(email))!, `${randomUUID()}@example.com`, 'en'),
   delete: ({ id }) => deleteUser(id),
 }
 
 for (const [name, apply] of Object.entries(changes))
   for (const [what, prepare] of Object.entries(operations))
     for (const order of ['before', 'after'])
-      test(`${what} that gets the row lock ${order} a ${name} leaves no session`, async ({ sql }) => {
-        const user = await newPasswordUser(sql, { cost: 4, email: `${randomUUID()}@example.org` })
+      test(`${what} that gets the row lock ${order} a ${name} leaves no session`, async ({
+        sql,
+      }) => {
+        const user = await newPasswordUser(sql, {
+          cost: 4,
+          email: `${randomUUID()}@example.org`,
+        })
         const start = await prepare(user, sql)
         const lock =
           what === 'a refresh'
@@ -58,5 +70,9 @@ for (const [name, apply] of Object.entries(changes))
           : inOrderOfLock(lock, change, begin(start)))
         expect(order === 'before' ? second : first).toBeNull()
         if (order === 'after') expect(second).toEqual(expect.any(String))
-        expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
+        expect(
+          await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
+            user.id,
+          ]),
+        ).toEqual([])
       })

@@ -12,7 +12,8 @@ import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 import { startTwoServers } from '../support/two-servers'
 
-test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
+// the number of rounds is fixed, so a slow machine needs time
+test.describe.configure({ timeout: 600_000 })
 
 const refreshPath = paths.refreshSession
 const atOnce = 10
@@ -24,28 +25,52 @@ function countEach(values: unknown[]): Record<string, number> {
   return counts
 }
 
-test('10 concurrent refreshes with one token rotate it once, and a later refresh counts as reuse', async ({ sql }) => {
+test('10 concurrent refreshes with one token rotate it once, and a later refresh counts as reuse', async ({
+  sql,
+}) => {
   const servers = await startTwoServers()
   const refreshAtOnce = async (tokens: string[]) => {
-    const responses = await Promise.all(tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })))
-    return { responses, outcomes: countEach(responses.map(({ status, body }) => body.code ?? status)) }
+    const responses = await Promise.all(
+      tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })),
+    )
+    return {
+      responses,
+      outcomes: countEach(responses.map(({ status, body }) => body.code ?? status)),
+    }
   }
   const ended: string[] = []
   for (let round = 0; round < rounds; round++) {
     const [session] = (await newAccount(sql, 1, 0)).sessions
     const sessionId = session!.id
     const stateOf = async () =>
-      (await sql('SELECT generation, revoked_at IS NOT NULL AS revoked FROM sessions WHERE id = $1', [sessionId]))[0]
+      (
+        await sql(
+          'SELECT generation, revoked_at IS NOT NULL AS revoked FROM sessions WHERE id = $1',
+          [sessionId],
+        )
+      )[0]
     const age = (seconds: number) =>
-      sql('UPDATE sessions SET rotated_at = now() - make_interval(secs => $2) WHERE id = $1', [sessionId, seconds])
-    const tokenOf = (generation: number) => keepSecret(makeRefreshToken({ sessionId, generation }))
+      sql(
+        'UPDATE sessions SET rotated_at = now() - make_interval(secs => $2) WHERE id = $1',
+        [sessionId, seconds],
+      )
+    const tokenOf = (generation: number) =>
+      keepSecret(makeRefreshToken({ sessionId, generation }))
 
     const generation = round % 3 // in generation 0, the token was never rotated
-    await sql('UPDATE sessions SET generation = $2 WHERE id = $1', [sessionId, generation])
+    await sql('UPDATE sessions SET generation = $2 WHERE id = $1', [
+      sessionId,
+      generation,
+    ])
     if (generation > 0) await age(refreshGraceSeconds)
     const presented = tokenOf(generation)
-    // Later generations are rejected, but are no reuse, because a restored database can be older than they are.
-    const crowd = [...Array<string>(atOnce).fill(presented), tokenOf(generation + 2), tokenOf(generation + 9)]
+    // Later generations are rejected, but are no reuse, because a restored database can
+    // be older than they are.
+    const crowd = [
+      ...Array<string>(atOnce).fill(presented),
+      tokenOf(generation + 2),
+      tokenOf(generation + 9),
+    ]
     const within = await refreshAtOnce(crowd)
     expect(within.outcomes).toEqual({ 200: atOnce, REFRESH_INVALID: 2 })
     const given = within.responses.map(({ body }) => body.refreshToken).filter(Boolean)
@@ -82,7 +107,11 @@ class Chain {
 
   async refresh(url: string): Promise<Outcome> {
     const headers = { 'X-Forwarded-For': newAddress() }
-    const response = await postTo(url + refreshPath, { refreshToken: this.held }, headers).catch((error) => {
+    const response = await postTo(
+      url + refreshPath,
+      { refreshToken: this.held },
+      headers,
+    ).catch((error) => {
       if (error instanceof UndocumentedResponse) throw error
     })
     if (!response || response.body.outcome === 'unknown') this.isDoubtful = true
@@ -90,10 +119,12 @@ class Chain {
     const { status, body } = response
     if (status === 200) this.hold(body.refreshToken!)
     else if (status === 400 && body.code === 'REFRESH_INVALID') {
-      // This means that a rotation was lost, or took place although a 503 reported no change.
+      // This means that a rotation was lost, or took place although a 503 reported no
+      // change.
       if (!this.isDoubtful) throw new Error('the token that was given last was rejected')
       this.isSignedOut = true
-    } else if (status !== 503) throw new Error(`unexpected response: ${status} ${body.code}`)
+    } else if (status !== 503)
+      throw new Error(`unexpected response: ${status} ${body.code}`)
     return status as Outcome
   }
 
@@ -116,9 +147,15 @@ test('if PostgreSQL and a server are killed, only clients that lost a response l
     [chains.map(({ id }) => id)],
   )
 
-  /** Ends the grace period of some sessions, so that they rotate. In others, a lost response can still be repeated. */
+  /**
+   * Ends the grace period of some sessions, so that they rotate. In others, a lost
+   * response can still be repeated.
+   */
   const age = (share: number) =>
-    postgres.sql(`UPDATE sessions SET rotated_at = rotated_at - interval '11 seconds' WHERE random() < $1`, [share])
+    postgres.sql(
+      `UPDATE sessions SET rotated_at = rotated_at - interval '11 seconds' WHERE random() < $1`,
+      [share],
+    )
   const restart = async (stop: () => unknown) => {
     await age(1) // so that rotations are in progress during the stop
     await postgres.restartAfter(stop)
@@ -145,15 +182,19 @@ test('if PostgreSQL and a server are killed, only clients that lost a response l
       outcomes.push(outcome)
       if (outcome !== 200)
         await sleep(250) // a client would wait for Retry-After, but the test waits less
-      else if (++successes % 25 === 0) event = event.then(events[successes] ?? (() => age(1 / 3)))
+      else if (++successes % 25 === 0)
+        event = event.then(events[successes] ?? (() => age(1 / 3)))
     }
   }
   await Promise.all(chains.map(client))
   await event
 
-  for (const chain of chains) if (!chain.isSignedOut) outcomes.push(await chain.refresh(servers[0]!.url))
+  for (const chain of chains)
+    if (!chain.isSignedOut) outcomes.push(await chain.refresh(servers[0]!.url))
   const counts = countEach(outcomes)
-  const rows = await postgres.sql('SELECT id, generation, revoked_at IS NOT NULL AS revoked FROM sessions')
+  const rows = await postgres.sql(
+    'SELECT id, generation, revoked_at IS NOT NULL AS revoked FROM sessions',
+  )
   const rotations = rows.reduce((sum, { generation }) => sum + generation, 0)
   console.log(`${JSON.stringify(counts)}, ${rotations} rotations`)
   for (const { id, held, isSignedOut, returned } of chains) {
@@ -161,9 +202,14 @@ test('if PostgreSQL and a server are killed, only clients that lost a response l
     expect(revoked).toBe(isSignedOut)
     if (!revoked) expect(readRefreshToken(held)!.generation).toBe(generation)
     for (const [presented, tokens] of returned) {
-      const generations = [...tokens].map((token) => readRefreshToken(token)!.generation).sort((a, b) => a - b)
-      // the same token in the grace period, its only successor, or first the same token and then the successor
-      expect([[presented], [presented + 1], [presented, presented + 1]]).toContainEqual(generations)
+      const generations = [...tokens]
+        .map((token) => readRefreshToken(token)!.generation)
+        .sort((a, b) => a - b)
+      // the same token in the grace period, its only successor, or first the same token
+      // and then the successor
+      expect([[presented], [presented + 1], [presented, presented + 1]]).toContainEqual(
+        generations,
+      )
     }
   }
   expect(successes).toBeGreaterThanOrEqual(750)

@@ -19,11 +19,15 @@ import { type FactorUser, newFactorUser, totp } from '../support/second-factor'
 import { keepSecret } from '../support/secrets'
 import { startTwoServers, type TwoServers } from '../support/two-servers'
 
-test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
+// the number of rounds is fixed, so a slow machine needs time
+test.describe.configure({ timeout: 600_000 })
 
 let servers: TwoServers
 test.beforeAll(async () => {
-  servers = await startTwoServers(process.env.DATABASE_URL!, { PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true' })
+  servers = await startTwoServers(process.env.DATABASE_URL!, {
+    PASSWORD_SIGN_IN: 'true',
+    SECOND_FACTOR: 'true',
+  })
 })
 test.afterEach(() => {
   expect(servers.logged('error')).toEqual([]) // no deadlock (40P01)
@@ -43,11 +47,26 @@ const outcome = (signingIn: Promise<{ userId: string } | string>) =>
 async function enrolment(sql: Sql, { id, email }: PasswordUser, seconds = 600) {
   const insert = `INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day') RETURNING id`
   const sessionId: string = (await sql(insert, [id]))[0]!.id
-  const session = { sessionId, familyId: sessionId, userId: id, email, endsAt: new Date() }
+  const session = {
+    sessionId,
+    familyId: sessionId,
+    userId: id,
+    email,
+    endsAt: new Date(),
+  }
   const secret = keepSecret(await newTotpSecret())
-  const text = JSON.stringify({ secret, expiresAt: Math.floor(Date.now() / 1000) + seconds })
-  const given = { enrolment: await encrypt(text, `enrolment ${id} ${sessionId}`), code: totp(secret) }
-  return { sessionId, confirm: () => confirmEnrolment(session, given, client).catch(({ code }) => code) }
+  const text = JSON.stringify({
+    secret,
+    expiresAt: Math.floor(Date.now() / 1000) + seconds,
+  })
+  const given = {
+    enrolment: await encrypt(text, `enrolment ${id} ${sessionId}`),
+    code: totp(secret),
+  }
+  return {
+    sessionId,
+    confirm: () => confirmEnrolment(session, given, client).catch(({ code }) => code),
+  }
 }
 
 /** Returns different challenges, as several sign-ins would. */
@@ -57,9 +76,14 @@ async function challengesOf({ id }: { id: string }, count: number): Promise<stri
 }
 
 /** Sends a request to one of the servers. Returns whether it succeeded. */
-async function succeeds(path: string, body: object, ...errors: string[]): Promise<boolean> {
+async function succeeds(
+  path: string,
+  body: object,
+  ...errors: string[]
+): Promise<boolean> {
   const { status, body: answer } = await servers.post(path, body)
-  if (status !== 200 && !errors.includes(answer.code!)) throw new Error(`unexpected: ${status} ${answer.code}`)
+  if (status !== 200 && !errors.includes(answer.code!))
+    throw new Error(`unexpected: ${status} ${answer.code}`)
   return status === 200
 }
 
@@ -68,73 +92,127 @@ const arrivals: [
   string,
   (user: PasswordUser, connection: Connection) => Promise<{ userId: string } | string>,
 ][] = [
-  ['a sign-in', 'SECOND_FACTOR_REQUIRED', ({ email, password }) => signIn(email, password, client)],
+  [
+    'a sign-in',
+    'SECOND_FACTOR_REQUIRED',
+    ({ email, password }) => signIn(email, password, client),
+  ],
   [
     'a first sign-in through a connection',
     'identity_second_factor',
     ({ email }, connection) =>
-      userOfIdentity(connection, { issuer: 'x', subject: randomUUID() }, async () => ({ email, isVerified: true })),
+      userOfIdentity(connection, { issuer: 'x', subject: randomUUID() }, async () => ({
+        email,
+        isVerified: true,
+      })),
   ],
 ]
 for (const [what, error, arrive] of arrivals)
   for (const isFirst of [true, false])
-    test(`${what} ${isFirst ? 'succeeds before' : 'fails after'} the user confirms a factor`, async ({ sql }) => {
+    test(`${what} ${isFirst ? 'succeeds before' : 'fails after'} the user confirms a factor`, async ({
+      sql,
+    }) => {
       const domain = `${randomUUID()}.example.org`
       const connection = await addTestConnection(domain, { allowPasswords: true })
       const user = await newPasswordUser(sql, { cost: 4, email: `ada@${domain}` })
       const { sessionId, confirm } = await enrolment(sql, user)
       const act = () => outcome(arrive(user, connection))
       const order = isFirst ? ([act, confirm] as const) : ([confirm, act] as const)
-      const results = await inOrderOfLock(await lockRow('users', 'id = $1', user.id), ...order)
+      const results = await inOrderOfLock(
+        await lockRow('users', 'id = $1', user.id),
+        ...order,
+      )
       expect(results[isFirst ? 0 : 1]).toBe(isFirst ? user.id : error)
-      expect(await liveOf(sql, user), 'none without the factor').toEqual([{ id: sessionId }])
+      expect(await liveOf(sql, user), 'none without the factor').toEqual([
+        { id: sessionId },
+      ])
       const linked = await sql('SELECT 1 FROM identities WHERE user_id = $1', [user.id])
       expect(linked).toHaveLength(isFirst && error.startsWith('identity') ? 1 : 0)
     })
 
-test('a confirmation changes nothing if it has expired or waits while its session ends', async ({ sql }) => {
+test('a confirmation changes nothing if it has expired or waits while its session ends', async ({
+  sql,
+}) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   expect(await (await enrolment(sql, user, -1)).confirm()).toBe('CHALLENGE_INVALID')
   const { confirm } = await enrolment(sql, user)
   const lock = await lockRow('users', 'id = $1', user.id)
-  expect(await inOrderOfLock(lock, () => signOutUser(user.id), confirm)).toEqual([2, 'SECOND_FACTOR_CONFLICT'])
-  expect(await findFactor(user.id)).toMatchObject({ enabledAt: null, encryptedSecret: null, recoveryCodesLeft: 0 })
+  expect(await inOrderOfLock(lock, () => signOutUser(user.id), confirm)).toEqual([
+    2,
+    'SECOND_FACTOR_CONFLICT',
+  ])
+  expect(await findFactor(user.id)).toMatchObject({
+    enabledAt: null,
+    encryptedSecret: null,
+    recoveryCodesLeft: 0,
+  })
 })
 
 for (const kind of ['code', 'recoveryCode'] as const)
-  test(`only one of 50 concurrent requests with one ${kind} starts a session`, async ({ sql }) => {
+  test(`only one of 50 concurrent requests with one ${kind} starts a session`, async ({
+    sql,
+  }) => {
     for (let round = 0; round < Math.ceil(rounds / 10); round++) {
       const user = await newFactorUser(sql)
-      const given = { [kind]: kind === 'code' ? totp(user.secret) : user.recoveryCodes[0] }
+      const given = {
+        [kind]: kind === 'code' ? totp(user.secret) : user.recoveryCodes[0],
+      }
       const send = (challenge: string) =>
-        succeeds(paths.signInSecondFactor, { challenge, ...given }, 'SECOND_FACTOR_INVALID', 'RATE_LIMITED')
+        succeeds(
+          paths.signInSecondFactor,
+          { challenge, ...given },
+          'SECOND_FACTOR_INVALID',
+          'RATE_LIMITED',
+        )
       const results = await Promise.all((await challengesOf(user, 50)).map(send))
       expect(results.filter(Boolean)).toHaveLength(1)
       expect(await liveOf(sql, user)).toHaveLength(1)
     }
   })
 
-test('a challenge starts only one session, even with several valid codes', async ({ sql }) => {
+test('a challenge starts only one session, even with several valid codes', async ({
+  sql,
+}) => {
   const user = await newFactorUser(sql)
   const [challenge] = await challengesOf(user, 1)
   const [one, other] = user.recoveryCodes.map(
-    (recoveryCode) => () => outcome(signInWithSecondFactor(challenge!, { recoveryCode }, client)),
+    (recoveryCode) => () =>
+      outcome(signInWithSecondFactor(challenge!, { recoveryCode }, client)),
   )
-  const outcomes = await inOrderOfLock(await lockRow('users', 'id = $1', user.id), one!, other!)
+  const outcomes = await inOrderOfLock(
+    await lockRow('users', 'id = $1', user.id),
+    one!,
+    other!,
+  )
   expect(outcomes.toSorted()).toEqual([user.id, 'CHALLENGE_INVALID'].toSorted())
-  expect(await findFactor(user.id), 'the rejected code is not spent').toMatchObject({ recoveryCodesLeft: 9 })
+  expect(await findFactor(user.id), 'the rejected code is not spent').toMatchObject({
+    recoveryCodesLeft: 9,
+  })
 })
 
 /** Sign-ins, the operation that ends their sessions, and the sessions that remain. */
-type Rivals = { user: PasswordUser; signIn: (index: number) => Promise<boolean>; end: () => unknown; left: string[] }
+type Rivals = {
+  user: PasswordUser
+  signIn: (index: number) => Promise<boolean>
+  end: () => unknown
+  left: string[]
+}
 
 const secondSteps = (end: (user: FactorUser) => unknown) => async (sql: Sql) => {
   const user = await newFactorUser(sql)
   const challenges = await challengesOf(user, 4)
-  const codes = [{ code: totp(user.secret) }, ...user.recoveryCodes.map((recoveryCode) => ({ recoveryCode }))]
+  const codes = [
+    { code: totp(user.secret) },
+    ...user.recoveryCodes.map((recoveryCode) => ({ recoveryCode })),
+  ]
   const step = (index: number) => {
     const body = { challenge: challenges[index], ...codes[index] }
-    return succeeds(paths.signInSecondFactor, body, 'CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID')
+    return succeeds(
+      paths.signInSecondFactor,
+      body,
+      'CHALLENGE_INVALID',
+      'SECOND_FACTOR_INVALID',
+    )
   }
   return { user, signIn: step, end: () => end(user), left: [] }
 }
@@ -144,17 +222,28 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
     const { sessionId, confirm } = await enrolment(sql, user)
     const { email, password } = user
     // With a hash of cost 4, each sign-in replaces the stored hash too.
-    const signIn = () => succeeds(paths.signIn, { email, password }, 'SECOND_FACTOR_REQUIRED', 'SIGN_IN_INVALID')
+    const signIn = () =>
+      succeeds(
+        paths.signIn,
+        { email, password },
+        'SECOND_FACTOR_REQUIRED',
+        'SIGN_IN_INVALID',
+      )
     return { user, signIn, end: confirm, left: [sessionId] }
   },
   'a reset': secondSteps(async (user) =>
-    succeeds(paths.resetPassword, { token: await newToken(user), password: newPassword() }),
+    succeeds(paths.resetPassword, {
+      token: await newToken(user),
+      password: newPassword(),
+    }),
   ),
   'disabling the user': secondSteps(({ id }) => disableUser(id)),
   'removing the factor': secondSteps(({ id }) => removeSecondFactorOf(id, 'en')),
 }
 for (const [what, prepare] of Object.entries(rivals))
-  test(`${what} during sign-ins leaves no session that started earlier`, async ({ sql }) => {
+  test(`${what} during sign-ins leaves no session that started earlier`, async ({
+    sql,
+  }) => {
     const { all, some, none } = await race(async () => {
       const { user, signIn, end, left } = await prepare(sql)
       return {
@@ -163,15 +252,22 @@ for (const [what, prepare] of Object.entries(rivals))
         check: async () => {
           await enableUser(user.id)
           const live = (await liveOf(sql, user)).map(({ id }) => id)
-          if (live.join() !== left.join()) throw new Error(`these sessions are live: ${live}`)
+          if (live.join() !== left.join())
+            throw new Error(`these sessions are live: ${live}`)
         },
       }
     })
-    console.log(`of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`)
-    expect(Math.min(all, none) + some, 'each side was first').toBeGreaterThanOrEqual(rounds / 10)
+    console.log(
+      `of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`,
+    )
+    expect(Math.min(all, none) + some, 'each side was first').toBeGreaterThanOrEqual(
+      rounds / 10,
+    )
   })
 
-test('one of two concurrent confirmations enables the factor, and the other loses its session', async ({ sql }) => {
+test('one of two concurrent confirmations enables the factor, and the other loses its session', async ({
+  sql,
+}) => {
   for (let round = 0; round < rounds; round++) {
     const user = await newPasswordUser(sql, { cost: 4 })
     const both = [await enrolment(sql, user), await enrolment(sql, user)]

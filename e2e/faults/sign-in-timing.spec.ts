@@ -30,7 +30,10 @@ test('failed sign-ins take the same time for every state of the account', async 
     [rounds, hash, kinds.filter((kind) => kind !== 'unknown')],
   )
   const attempt = async (kind: (typeof kinds)[number], round: number) => {
-    const body = { email: `${kind}-${round}@example.com`, password: kind === 'tooLong' ? 'x'.repeat(1_000) : password }
+    const body = {
+      email: `${kind}-${round}@example.com`,
+      password: kind === 'tooLong' ? 'x'.repeat(1_000) : password,
+    }
     const startedAt = performance.now()
     const response = await fetch(server.url + paths.signIn, {
       method: 'POST',
@@ -45,7 +48,8 @@ test('failed sign-ins take the same time for every state of the account', async 
     for (let warmUp = 0; warmUp < 10; warmUp++) await attempt('unknown', -1 - warmUp)
     const times = Object.fromEntries(kinds.map((kind) => [kind, [] as number[]]))
     for (let round = 1; round <= rounds; round++) {
-      for (const kind of [...kinds].sort(() => Math.random() - 0.5)) times[kind]!.push(await attempt(kind, round))
+      for (const kind of [...kinds].sort(() => Math.random() - 0.5))
+        times[kind]!.push(await attempt(kind, round))
     }
     const scores = kinds
       .filter((kind) => kind !== 'unknown')

@@ -21,27 +21,41 @@ test('when PostgreSQL restarts, no sign-in starts two sessions, and no session s
   })
   const PUBLIC_URL = `http://localhost:${await freePort()}` // both servers have the same origin, as behind a proxy
   const servers = await Promise.all(
-    [1, 2].map(() => startServer({ DATABASE_URL: postgres.url, PUBLIC_URL, LOG_LEVEL: 'error' })),
+    [1, 2].map(() =>
+      startServer({ DATABASE_URL: postgres.url, PUBLIC_URL, LOG_LEVEL: 'error' }),
+    ),
   )
   await insertConnection(postgres.sql, 'acme', 'login.example', provider)
 
   const codesOfState = new Map<string, number>()
   const errors: Record<string, number> = {}
   let successes = 0
-  /** Signs in once. Starts at one server, opens the callback at both concurrently, and exchanges the code at one. */
+  /**
+   * Signs in once. Starts at one server, opens the callback at both concurrently, and
+   * exchanges the code at one.
+   */
   const signIn = async (): Promise<boolean> => {
     const visitor = new Visitor(servers[successes % 2]!.url)
     const authorization = await visitor.start('acme')
     const state = authorization.searchParams.get('state')
     if (!state) return failed(authorization)
     const { pathname, search } = await visitor.authorize(authorization)
-    const landings = await Promise.all(servers.map(({ url }) => visitor.open(new URL(pathname + search, url).href)))
+    const landings = await Promise.all(
+      servers.map(({ url }) => visitor.open(new URL(pathname + search, url).href)),
+    )
     const codes = landings.flatMap((landing) => landing.searchParams.get('code') ?? [])
     codesOfState.set(state, (codesOfState.get(state) ?? 0) + codes.length)
     if (codes.length === 0) return failed(landings[0]!)
-    const cookie = { 'X-Forwarded-For': newAddress(), Cookie: `browser=${visitor.cookies.get('browser')}` }
+    const cookie = {
+      'X-Forwarded-For': newAddress(),
+      Cookie: `browser=${visitor.cookies.get('browser')}`,
+    }
     for (let attempt = 0; attempt < 20; attempt++) {
-      const { status } = await postTo(servers[attempt % 2]!.url + exchangePath, { code: codes[0] }, cookie)
+      const { status } = await postTo(
+        servers[attempt % 2]!.url + exchangePath,
+        { code: codes[0] },
+        cookie,
+      )
       if (status !== 503) return status === 200
       await sleep(250)
     }
@@ -69,7 +83,8 @@ test('when PostgreSQL restarts, no sign-in starts two sessions, and no session s
   console.log(`${successes} sign-ins, errors: ${JSON.stringify(errors)}`)
 
   expect(Math.max(...codesOfState.values())).toBe(1)
-  expect(errors.unavailable).toBeGreaterThan(0) // PostgreSQL was unavailable for some sign-ins
+  // PostgreSQL was unavailable for some sign-ins
+  expect(errors.unavailable).toBeGreaterThan(0)
   const [counts] = await postgres.sql(`
     SELECT (SELECT count(*) FROM sessions)::int AS sessions,
       (SELECT count(*) FROM exchange_codes WHERE used_at IS NOT NULL)::int AS "usedCodes",

@@ -1,7 +1,16 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
 import { takeCookies } from '../support/cookies'
-import { exchangePath, expect, heading, newCode, newPassword, postTo, test, type User } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  heading,
+  newCode,
+  newPassword,
+  postTo,
+  test,
+  type User,
+} from '../support/fixtures'
 import { complaintsOf, problemsOf } from '../support/page-checks'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { send } from '../support/raw-http'
@@ -14,22 +23,38 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => server?.stop())
 
-const iphone = { 'User-Agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) AppleWebKit/605.1 Version/18.0 Safari/604.1' }
+const iphone = {
+  'User-Agent':
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) AppleWebKit/605.1 Version/18.0 Safari/604.1',
+}
 const call = (path: string, body: object, headers = {}) =>
   postTo(server.url + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
 const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
   call(paths.signIn, { email, password }, headers)
-const signInWithCode = async (user: User) => call(exchangePath, { code: await newCode(user) })
+const signInWithCode = async (user: User) =>
+  call(exchangePath, { code: await newCode(user) })
 
-/** Opens the account page in a browser with the cookies of a response, except the cookie `without`. */
-async function open(page: Page, response: { headers: Headers }, without?: string): Promise<void> {
+/**
+ * Opens the account page in a browser with the cookies of a response, except the cookie
+ * `without`.
+ */
+async function open(
+  page: Page,
+  response: { headers: Headers },
+  without?: string,
+): Promise<void> {
   await takeCookies(page, response, server.url, without)
   await page.goto(`${server.url}/account`)
 }
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const button = (page: Page, name: string) =>
+  page.getByRole('button', { name, exact: true })
 const rows = (page: Page) => page.locator('.part li')
 
-async function changePassword(page: Page, current: string, password: string): Promise<void> {
+async function changePassword(
+  page: Page,
+  current: string,
+  password: string,
+): Promise<void> {
   await page.getByLabel('Current password').fill(current)
   await page.getByLabel('New password').fill(password)
   await page.getByLabel('New password').press('Enter')
@@ -42,7 +67,11 @@ for (const scripts of [true, false]) {
   }) => {
     const viewport = { width: 320, height: 640 }
     const headers = { 'X-Forwarded-For': newAddress() }
-    const context = await browserProcess.newContext({ viewport, javaScriptEnabled: scripts, extraHTTPHeaders: headers })
+    const context = await browserProcess.newContext({
+      viewport,
+      javaScriptEnabled: scripts,
+      extraHTTPHeaders: headers,
+    })
     const complaints = complaintsOf(context as BrowserContext)
     const page = await context.newPage()
     const user = await newPasswordUser(sql, { cost: 4 })
@@ -54,8 +83,12 @@ for (const scripts of [true, false]) {
     await expect(rows(page)).toHaveCount(4)
     await expect(rows(page).first()).toContainText('Unknown device This device')
     const ofPhone = rows(page).filter({ hasText: 'Safari on iPhone' })
-    await expect(ofPhone).toContainText(/Signed in with your password: .*(ago|now)\).*Last used: .*(ago|now)\)/)
-    await expect(button(page, 'Sign out').first()).toHaveAccessibleDescription('Unknown device This device')
+    await expect(ofPhone).toContainText(
+      /Signed in with your password: .*(ago|now)\).*Last used: .*(ago|now)\)/,
+    )
+    await expect(button(page, 'Sign out').first()).toHaveAccessibleDescription(
+      'Unknown device This device',
+    )
     await expect(button(page, 'Show password')).toBeVisible({ visible: scripts })
     if (scripts) expect(await problemsOf(page)).toEqual([])
 
@@ -71,19 +104,27 @@ for (const scripts of [true, false]) {
     )
     await expect(page.getByLabel('Current password')).toBeFocused()
     await changePassword(page, user.password, 'password1')
-    await expect(page.getByLabel('New password')).toHaveAccessibleDescription(/harder to guess/)
+    await expect(page.getByLabel('New password')).toHaveAccessibleDescription(
+      /harder to guess/,
+    )
     if (scripts) expect(await problemsOf(page)).toEqual([])
     await button(page, 'Sign out everywhere else').click()
     await expect(page.getByText('All other devices were signed out.')).toBeVisible()
     await expect(rows(page)).toHaveCount(1)
-    expect((await call(paths.refreshSession, { refreshToken: other!.body.refreshToken })).status).toBe(400)
+    expect(
+      (await call(paths.refreshSession, { refreshToken: other!.body.refreshToken }))
+        .status,
+    ).toBe(400)
 
     const another = await signIn(user)
     await changePassword(page, user.password, password)
     await expect(page).toHaveTitle(
       'Your password has been changed. All other devices were signed out. Your account – Dashboard',
     )
-    expect((await call(paths.refreshSession, { refreshToken: another.body.refreshToken })).status).toBe(400)
+    expect(
+      (await call(paths.refreshSession, { refreshToken: another.body.refreshToken }))
+        .status,
+    ).toBe(400)
     expect((await signIn({ ...user, password })).status).toBe(200)
     await button(page, 'Sign out').first().click()
     await expect(heading(page)).toHaveText('You’ve been signed out')
@@ -92,33 +133,52 @@ for (const scripts of [true, false]) {
   })
 }
 
-test('redirects to the start page, which renews an expired JWT or links to the sign-in', async ({ page, user }) => {
+test('redirects to the start page, which renews an expired JWT or links to the sign-in', async ({
+  page,
+  user,
+}) => {
   await page.goto(`${server.url}/account`)
   await expect(heading(page)).toHaveText('You’re not signed in')
-  await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute('href', '/sign-in?next=%2Faccount')
+  await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute(
+    'href',
+    '/sign-in?next=%2Faccount',
+  )
   await open(page, await signInWithCode(user), 'session')
   await expect(heading(page)).toHaveText('Your account')
-  await expect(page.getByText('Your organization’s sign-in protects your account.')).toBeVisible()
+  await expect(
+    page.getByText('Your organization’s sign-in protects your account.'),
+  ).toBeVisible()
   await page.goto(server.url)
   await page.getByRole('link', { name: 'Your account' }).click()
   await expect(heading(page)).toHaveText('Your account')
 })
 
-test('rejects forms from another site and forms without a session', async ({ user, sql }) => {
+test('rejects forms from another site and forms without a session', async ({
+  user,
+  sql,
+}) => {
   const { body } = await signInWithCode(user)
   await signInWithCode(user)
-  const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Forwarded-For': newAddress() }
+  const form = {
+    'Content-Type': 'application/x-www-form-urlencoded',
+    'X-Forwarded-For': newAddress(),
+  }
   const post = (headers: Record<string, string>) =>
-    send(`${server.url}/account/update`, { method: 'POST', headers: { ...form, ...headers }, body: 'others=' })
+    send(`${server.url}/account/update`, {
+      method: 'POST',
+      headers: { ...form, ...headers },
+      body: 'others=',
+    })
   const Cookie = `session=${body.token}`
-  for (const foreign of [{ 'Sec-Fetch-Site': 'same-site' }, { Origin: 'https://evil.example' }] as Record<
-    string,
-    string
-  >[])
+  for (const foreign of [
+    { 'Sec-Fetch-Site': 'same-site' },
+    { Origin: 'https://evil.example' },
+  ] as Record<string, string>[])
     expect((await post({ Cookie, ...foreign })).status).toBe(403)
   const { status, headers } = await post({ 'Sec-Fetch-Site': 'same-origin' })
   expect([status, headers.location]).toEqual([303, '/?next=/account'])
-  const live = () => sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+  const live = () =>
+    sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
   expect(await live()).toHaveLength(2)
   expect((await post({ Cookie, 'Sec-Fetch-Site': 'same-origin' })).status).toBe(303)
   expect(await live()).toHaveLength(1)

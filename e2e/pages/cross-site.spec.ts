@@ -14,7 +14,9 @@ import { listen } from '../support/listen'
 
 // For a browser, this is another site, because 127.0.0.1 is not localhost.
 const site = createServer((_, response) =>
-  response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>Elsewhere</title><body>'),
+  response
+    .setHeader('Content-Type', 'text/html')
+    .end('<!doctype html><title>Elsewhere</title><body>'),
 )
 let elsewhere: Awaited<ReturnType<typeof listen>>
 test.beforeAll(async () => {
@@ -25,20 +27,36 @@ test.beforeEach(async ({ page }) => {
   await page.goto(elsewhere.url)
 })
 
-test('a script of another site can neither exchange a code nor reset a password', async ({ page, user, url, sql }) => {
+test('a script of another site can neither exchange a code nor reset a password', async ({
+  page,
+  user,
+  url,
+  sql,
+}) => {
   for (const [path, body] of await requestsOf(user)) {
     const attempts = await page.evaluate(
       async ([address, json]) => {
         const send = (init: RequestInit) =>
-          fetch(address!, { method: 'POST', body: json, credentials: 'include', ...init }).then(
+          fetch(address!, {
+            method: 'POST',
+            body: json,
+            credentials: 'include',
+            ...init,
+          }).then(
             (response) => response.type,
             (error) => error.name,
           )
         return [
           await send({ headers: { 'Content-Type': 'application/json' } }), // the preflight request is rejected
-          await send({ mode: 'no-cors', headers: { 'Content-Type': 'application/json' } }), // the browser changes the type to text/plain
+          await send({
+            mode: 'no-cors',
+            headers: { 'Content-Type': 'application/json' },
+          }), // the browser changes the type to text/plain
           await send({ mode: 'no-cors', headers: { 'Content-Type': 'text/plain' } }),
-          await send({ mode: 'no-cors', body: new Blob([json!], { type: 'application/x-www-form-urlencoded' }) }),
+          await send({
+            mode: 'no-cors',
+            body: new Blob([json!], { type: 'application/x-www-form-urlencoded' }),
+          }),
           navigator.sendBeacon(address!, new Blob([json!], { type: 'text/plain' })),
         ]
       },
@@ -50,16 +68,28 @@ test('a script of another site can neither exchange a code nor reset a password'
   await expectNothingHappened(sql, user)
 })
 
-test('a form of another site can neither exchange a code nor reset a password', async ({ page, user, url, sql }) => {
+test('a form of another site can neither exchange a code nor reset a password', async ({
+  page,
+  user,
+  url,
+  sql,
+}) => {
   for (const [path, body] of await requestsOf(user)) {
-    // A text/plain form sends name=value, so the body is {"code":"…","x":"="}, which is valid JSON.
+    // A text/plain form sends name=value, so the body is {"code":"…","x":"="}, which is
+    // valid JSON.
     const name = JSON.stringify({ ...body, x: '' }).replace('""}', '"')
     await page.goto(elsewhere.url)
     const response = page.waitForResponse(url + path)
     await page.evaluate(
       ([action, field]) => {
-        const form = Object.assign(document.createElement('form'), { method: 'post', action, enctype: 'text/plain' })
-        form.append(Object.assign(document.createElement('input'), { name: field, value: '"}' }))
+        const form = Object.assign(document.createElement('form'), {
+          method: 'post',
+          action,
+          enctype: 'text/plain',
+        })
+        form.append(
+          Object.assign(document.createElement('input'), { name: field, value: '"}' }),
+        )
         document.body.append(form)
         form.submit()
       },
@@ -71,9 +101,18 @@ test('a form of another site can neither exchange a code nor reset a password', 
   await expectNothingHappened(sql, user)
 })
 
-test('a form of another site cannot sign a user out', async ({ context, page, post, user, url, sql }) => {
+test('a form of another site cannot sign a user out', async ({
+  context,
+  page,
+  post,
+  user,
+  url,
+  sql,
+}) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
-  await context.addCookies([{ name: 'session', value: body.token!, url, httpOnly: true, sameSite: 'Lax' }])
+  await context.addCookies([
+    { name: 'session', value: body.token!, url, httpOnly: true, sameSite: 'Lax' },
+  ])
   await page.evaluate((action) => {
     const form = Object.assign(document.createElement('form'), { method: 'post', action })
     document.body.append(form)
@@ -81,25 +120,44 @@ test('a form of another site cannot sign a user out', async ({ context, page, po
   }, `${url}/sign-out`)
   await page.waitForURL(`${url}/sign-out`)
   expect(await page.content()).toContain('ORIGIN_REJECTED')
-  expect(await context.cookies(url)).toMatchObject([{ name: 'session', value: body.token }])
-  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(1)
+  expect(await context.cookies(url)).toMatchObject([
+    { name: 'session', value: body.token },
+  ])
+  expect(
+    await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
+      user.id,
+    ]),
+  ).toHaveLength(1)
 })
 
 test('another site cannot frame a page', async ({ page, url }) => {
-  const rejected = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'))
+  const rejected = page.waitForEvent('console', (message) =>
+    message.text().includes('frame-ancestors'),
+  )
   await page.evaluate(
-    (source) => document.body.append(Object.assign(document.createElement('iframe'), { src: source })),
+    (source) =>
+      document.body.append(
+        Object.assign(document.createElement('iframe'), { src: source }),
+      ),
     `${url}/reset-password`,
   )
   await rejected
 })
 
-test('another site can link to pages and load files, but can’t read any response', async ({ page, url }) => {
+test('another site can link to pages and load files, but can’t read any response', async ({
+  page,
+  url,
+}) => {
   const loaded = await page.evaluate(async (base) => {
-    const read = (path: string) => fetch(base + path, { mode: 'no-cors' }).then(({ type }) => type)
+    const read = (path: string) =>
+      fetch(base + path, { mode: 'no-cors' }).then(({ type }) => type)
     const image = Object.assign(new Image(), { src: `${base}/icon.svg` })
     await image.decode()
-    return [await read('/api/health'), await read('/sso/callback').catch(({ name }) => name), image.naturalWidth > 0]
+    return [
+      await read('/api/health'),
+      await read('/sso/callback').catch(({ name }) => name),
+      image.naturalWidth > 0,
+    ]
   }, url)
   expect(loaded).toEqual(['opaque', 'TypeError', true])
   await page.evaluate((source) => {

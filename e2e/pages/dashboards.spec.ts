@@ -3,7 +3,15 @@ import type { Page } from 'playwright/test'
 import { project } from '../../bin/local'
 import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
 import { addTestConnection } from '../support/connection'
-import { exchangePath, expect, heading, newCode, postTo, test, type User } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  heading,
+  newCode,
+  postTo,
+  test,
+  type User,
+} from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
 import { type Program, startProgram } from '../support/program'
@@ -14,7 +22,8 @@ import { connectSaml, requestIdIn } from '../support/saml-visitor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { freePort, type Server, startServer } from '../support/server'
 
-// The example dashboard on 127.0.0.1. For browsers, this is another site than the login on localhost.
+// The example dashboard on 127.0.0.1. For browsers, this is another site than the login
+// on localhost.
 
 type Dashboard = Program & { url: string }
 
@@ -23,7 +32,10 @@ let settings: Record<string, string>
 /** Sign-ins that begin at the login lead to this dashboard. */
 let dashboard: Dashboard
 let other: Dashboard
-/** By the clock of this dashboard, each JWT expires in 30 seconds, so it renews the session at each page. */
+/**
+ * By the clock of this dashboard, each JWT expires in 30 seconds, so it renews the
+ * session at each page.
+ */
 let late: Dashboard
 let oidc: LocalProvider
 let samlPages: Awaited<ReturnType<typeof startSamlPages>>
@@ -34,17 +46,26 @@ const oidcSlug = `dash-${randomBytes(6).toString('hex')}`
 
 test.beforeAll(async ({ sql }) => {
   const ports = await Promise.all([1, 2, 3, 4].map(freePort))
-  const [first, second, third] = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string, string]
+  const [first, second, third] = ports.map((port) => `http://127.0.0.1:${port}`) as [
+    string,
+    string,
+    string,
+  ]
   settings = {
     PORT: String(ports[3]),
     PASSWORD_SIGN_IN: 'true',
     DASHBOARD_URL: first,
-    DASHBOARD_CALLBACK_URLS: [first, second, third].map((url) => `${url}/callback`).join(),
+    DASHBOARD_CALLBACK_URLS: [first, second, third]
+      .map((url) => `${url}/callback`)
+      .join(),
   }
   login = await startServer(settings)
   dashboard = await startDashboard(first)
   other = await startDashboard(second)
-  late = await startDashboard(third, { ...preload('shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: String(12 * 3600 - 30) })
+  late = await startDashboard(third, {
+    ...preload('shifted-clock.mjs'),
+    CLOCK_SHIFT_SECONDS: String(12 * 3600 - 30),
+  })
 
   oidc = await startLocalProvider({
     redirectUris: [`${login.url}/api/auth/sso/${oidcSlug}/callback`],
@@ -60,7 +81,9 @@ test.beforeAll(async ({ sql }) => {
   samlPages = await startSamlPages((request) => {
     const relayState = keepSecret(request.searchParams.get('RelayState')!)
     const email = `ada@${samlSlug}.example.org`
-    const response = keepSecret(saml.respond({ response: true, requestId: requestIdIn(request), email }))
+    const response = keepSecret(
+      saml.respond({ response: true, requestId: requestIdIn(request), email }),
+    )
     return { acsUrl: saml.settings.acsUrl, response, relayState }
   })
   saml.settings.ssoUrl = samlPages.ssoUrl
@@ -84,10 +107,22 @@ test.beforeEach(({ page }) => {
   })
 })
 
-async function startDashboard(url: string, more: Record<string, string> = {}): Promise<Dashboard> {
+async function startDashboard(
+  url: string,
+  more: Record<string, string> = {},
+): Promise<Dashboard> {
   const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
-  const environment = { LOGIN_URL: login.url, PORT: new URL(url).port, CHECK_SECONDS: '0', ...more }
-  const program = await startProgram([process.execPath, `${project}examples/dashboard/server.js`], respond, environment)
+  const environment = {
+    LOGIN_URL: login.url,
+    PORT: new URL(url).port,
+    CHECK_SECONDS: '0',
+    ...more,
+  }
+  const program = await startProgram(
+    [process.execPath, `${project}examples/dashboard/server.js`],
+    respond,
+    environment,
+  )
   return { ...program, url }
 }
 
@@ -102,7 +137,10 @@ async function signInByPassword(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-const ways: Record<string, (page: Page) => Promise<{ email: string; connection?: string }>> = {
+const ways: Record<
+  string,
+  (page: Page) => Promise<{ email: string; connection?: string }>
+> = {
   'OpenID Connect': async (page) => {
     const email = `ada@${oidcSlug}.example.org`
     await enterEmail(page, email)
@@ -122,7 +160,9 @@ const ways: Record<string, (page: Page) => Promise<{ email: string; connection?:
 
 const claim = (page: Page, name: string) => page.locator(`#${name}`)
 const isAtSignIn = async (page: Page) => {
-  await expect(page).toHaveURL((url) => url.origin === login.url && url.pathname === '/sign-in')
+  await expect(page).toHaveURL(
+    (url) => url.origin === login.url && url.pathname === '/sign-in',
+  )
   await expect(page.getByRole('textbox', { name: 'Email address' })).toBeVisible()
 }
 
@@ -145,13 +185,22 @@ test('signs in, starting at the sign-in page of this service', async ({ page }) 
   await expect(claim(page, 'email')).toHaveText(email)
 })
 
-test('opens a second dashboard without another sign-in, with a separate session', async ({ page }) => {
+test('opens a second dashboard without another sign-in, with a separate session', async ({
+  page,
+}) => {
   await page.goto(other.url)
   await signInByPassword(page)
   await page.waitForURL(`${other.url}/`)
   const opened: string[] = []
-  page.on('request', (request) => request.isNavigationRequest() && opened.push(new URL(request.url()).pathname))
-  const [sid, sub] = [await claim(page, 'sid').textContent(), await claim(page, 'sub').textContent()]
+  page.on(
+    'request',
+    (request) =>
+      request.isNavigationRequest() && opened.push(new URL(request.url()).pathname),
+  )
+  const [sid, sub] = [
+    await claim(page, 'sid').textContent(),
+    await claim(page, 'sub').textContent(),
+  ]
   await page.goto(`${dashboard.url}/reports`)
   await expect(claim(page, 'sub')).toHaveText(sub!)
   await expect(claim(page, 'sid')).not.toHaveText(sid!)
@@ -165,7 +214,9 @@ const signOuts: Record<string, (page: Page) => Promise<unknown>> = {
   'the login': (page) => page.goto(login.url),
 }
 for (const [place, open] of Object.entries(signOuts))
-  test(`a sign-out at ${place} ends the sessions at the login and at both dashboards`, async ({ page }) => {
+  test(`a sign-out at ${place} ends the sessions at the login and at both dashboards`, async ({
+    page,
+  }) => {
     for (const { url } of [dashboard, other]) {
       await page.goto(url)
       if (url === dashboard.url) await signInByPassword(page)
@@ -181,12 +232,16 @@ for (const [place, open] of Object.entries(signOuts))
     }
   })
 
-test('a page of another origin of the same site cannot sign a user out', async ({ page }) => {
+test('a page of another origin of the same site cannot sign a user out', async ({
+  page,
+}) => {
   await page.goto(dashboard.url)
   await signInByPassword(page)
   await expect(claim(page, 'email')).toHaveText(withPassword.email)
   const form = `<form method="post" action="${dashboard.url}/sign-out"><button>Go</button></form>`
-  await page.route('http://127.0.0.1:1/', (route) => route.fulfill({ contentType: 'text/html', body: form }))
+  await page.route('http://127.0.0.1:1/', (route) =>
+    route.fulfill({ contentType: 'text/html', body: form }),
+  )
   await page.goto('http://127.0.0.1:1/')
   const sent = page.waitForRequest(`${dashboard.url}/sign-out`)
   await page.getByRole('button').click()
@@ -196,17 +251,26 @@ test('a page of another origin of the same site cannot sign a user out', async (
   await expect(claim(page, 'email')).toHaveText(withPassword.email)
 })
 
-test('renews the session before the JWT expires, and only once for concurrent requests', async ({ page, sql }) => {
+test('renews the session before the JWT expires, and only once for concurrent requests', async ({
+  page,
+  sql,
+}) => {
   await page.goto(late.url)
   await signInByPassword(page)
   await page.waitForURL(`${late.url}/`)
-  const [sid, jti] = [await claim(page, 'sid').textContent(), await claim(page, 'jti').textContent()]
+  const [sid, jti] = [
+    await claim(page, 'sid').textContent(),
+    await claim(page, 'jti').textContent(),
+  ]
   const session = () => sql('SELECT generation FROM sessions WHERE id = $1', [sid])
   await page.reload()
   await expect(claim(page, 'sid')).toHaveText(sid!)
   await expect(claim(page, 'jti')).not.toHaveText(jti!)
 
-  await sql(`UPDATE sessions SET rotated_at = now() - interval '1 minute' WHERE id = $1`, [sid])
+  await sql(
+    `UPDATE sessions SET rotated_at = now() - interval '1 minute' WHERE id = $1`,
+    [sid],
+  )
   const [before] = await session()
   const renewals = () => login.output().split('"route":"refresh"').length
   const earlier = renewals()
@@ -228,7 +292,8 @@ test('does not end the session while the login does not respond', async ({ page 
     await expect(claim(page, 'email')).toHaveText(withPassword.email)
   }
   await login.stop()
-  for (const { url } of [dashboard, late]) expect((await page.goto(url))!.status()).toBe(503)
+  for (const { url } of [dashboard, late])
+    expect((await page.goto(url))!.status()).toBe(503)
   await page.goto(dashboard.url)
   login = await startServer(settings)
   for (const { url } of [dashboard, late]) {
@@ -241,18 +306,28 @@ test.describe('the callback', () => {
   type Attempt = { cookie: string; callback: URL; code: string }
   type Change = (attempt: Attempt, user: User) => Promise<unknown> | unknown
 
-  const get = (url: string | URL, cookie: string) => fetch(url, { redirect: 'manual', headers: { cookie } })
-  const cookieOf = (response: Response) => response.headers.getSetCookie()[0]!.split(';')[0]!
+  const get = (url: string | URL, cookie: string) =>
+    fetch(url, { redirect: 'manual', headers: { cookie } })
+  const cookieOf = (response: Response) =>
+    response.headers.getSetCookie()[0]!.split(';')[0]!
   const locationOf = (response: Response) => new URL(response.headers.get('location')!)
 
   /** Begins a sign-in at the dashboard, in a browser that has a session at the login. */
   async function begin(user: User): Promise<Attempt> {
     const headers = { 'X-Forwarded-For': newAddress() }
-    const { body } = await postTo(login.url + exchangePath, { code: await newCode(user) }, headers)
+    const { body } = await postTo(
+      login.url + exchangePath,
+      { code: await newCode(user) },
+      headers,
+    )
     const started = await get(`${dashboard.url}/reports`, '')
     const callback = locationOf(await get(locationOf(started), `session=${body.token}`))
     for (const name of ['code', 'state']) keepSecret(callback.searchParams.get(name)!)
-    return { cookie: keepSecret(cookieOf(started)), callback, code: callback.searchParams.get('code')! }
+    return {
+      cookie: keepSecret(cookieOf(started)),
+      callback,
+      code: callback.searchParams.get('code')!,
+    }
   }
 
   const rejected: Record<string, Change> = {
@@ -277,7 +352,9 @@ test.describe('the callback', () => {
       await change(attempt, user)
       expect((await get(attempt.callback, attempt.cookie)).status).toBe(400)
       const hash = createHash('sha256').update(attempt.code).digest()
-      expect(await sql('SELECT used_at FROM exchange_codes WHERE code_hash = $1', [hash])).toEqual([{ used_at: null }])
+      expect(
+        await sql('SELECT used_at FROM exchange_codes WHERE code_hash = $1', [hash]),
+      ).toEqual([{ used_at: null }])
     })
 
   test('starts a session with a new cookie', async ({ user }) => {
@@ -289,6 +366,9 @@ test.describe('the callback', () => {
     expect(signedIn).not.toBe(cookie)
     expect((await get(dashboard.url, signedIn)).status).toBe(200)
     const earlier = await get(dashboard.url, cookie)
-    expect([earlier.status, earlier.headers.getSetCookie().length], 'an unknown cookie').toEqual([303, 1])
+    expect(
+      [earlier.status, earlier.headers.getSetCookie().length],
+      'an unknown cookie',
+    ).toEqual([303, 1])
   })
 })

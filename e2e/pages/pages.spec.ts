@@ -4,7 +4,15 @@ import { gzipSync } from 'node:zlib'
 import type { Page, Response } from 'playwright/test'
 import { project } from '../../bin/local'
 import { mailKinds } from '../../lib/mail/kinds'
-import { exchangePath, expect, heading, newCode, newToken, resetPath, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  heading,
+  newCode,
+  newToken,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { complaintsOf, problemsOf, violationsOf } from '../support/page-checks'
 import { hold, previewOf, respondWith, show } from '../support/page-states'
@@ -12,18 +20,25 @@ import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 import { pathOf } from '../support/states'
 
-const resetLink = async (user: { id: string; email: string }) => `/reset-password?token=${await newToken(user)}`
+const resetLink = async (user: { id: string; email: string }) =>
+  `/reset-password?token=${await newToken(user)}`
 
 async function submitPassword(page: Page): Promise<void> {
   await page.getByLabel('New password').fill('lantern otter meadow')
   await page.getByRole('button', { name: 'Save password' }).click()
 }
 
-test('animates screens, checkmarks and busy buttons, unless the user prefers reduced motion', async ({ page }) => {
+test('animates screens, checkmarks and busy buttons, unless the user prefers reduced motion', async ({
+  page,
+}) => {
   await page.addInitScript(() => {
     const names: string[] = []
     Object.assign(window, { animated: names })
-    addEventListener('animationstart', ({ animationName }) => names.push(animationName), true)
+    addEventListener(
+      'animationstart',
+      ({ animationName }) => names.push(animationName),
+      true,
+    )
   })
   for (const [reducedMotion, ofScreen, ofButton] of [
     ['no-preference', ['arrive', 'draw'], 'turn'],
@@ -31,16 +46,29 @@ test('animates screens, checkmarks and busy buttons, unless the user prefers red
   ] as const) {
     await page.emulateMedia({ reducedMotion })
     await show(page, 'reset: accepted')
-    await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)))
-    const animated = await page.evaluate(() => (window as unknown as { animated: string[] }).animated)
-    expect(animated.filter((name) => name !== 'turn' && name !== 'breathe').sort()).toEqual(ofScreen)
+    await page.evaluate(() =>
+      Promise.all(document.getAnimations().map(({ finished }) => finished)),
+    )
+    const animated = await page.evaluate(
+      () => (window as unknown as { animated: string[] }).animated,
+    )
+    expect(
+      animated.filter((name) => name !== 'turn' && name !== 'breathe').sort(),
+    ).toEqual(ofScreen)
     await show(page, 'reset: sending')
     const button = page.locator('.button[data-busy]')
-    expect(await button.evaluate((element) => getComputedStyle(element, '::before').animationName)).toBe(ofButton)
+    expect(
+      await button.evaluate(
+        (element) => getComputedStyle(element, '::before').animationName,
+      ),
+    ).toBe(ofButton)
   }
 })
 
-test('copies the support reference, or selects it if there is no clipboard API', async ({ page, context }) => {
+test('copies the support reference, or selects it if there is no clipboard API', async ({
+  page,
+  context,
+}) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const copy = page.getByRole('button', { name: 'Copy', exact: true })
   const reference = page.locator('.reference code')
@@ -48,30 +76,46 @@ test('copies the support reference, or selects it if there is no clipboard API',
   await copy.click()
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toBeAttached()
   await expect(copy).toHaveAccessibleDescription('Support reference:')
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await reference.innerText())
-  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })) // as on http pages
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+    await reference.innerText(),
+  )
+  await page.addInitScript(() =>
+    Object.defineProperty(navigator, 'clipboard', { value: undefined }),
+  ) // as on http pages
   await show(page, 'sso: failed')
   await copy.click()
-  await expect.poll(() => page.evaluate(() => String(getSelection()))).toBe(await reference.innerText())
+  await expect
+    .poll(() => page.evaluate(() => String(getSelection())))
+    .toBe(await reference.innerText())
   await expect(page.getByText('Copied')).toHaveCount(0)
 })
 
-test('the preview shows one state in a language and a scheme, or all states together', async ({ page, url }) => {
+test('the preview shows one state in a language and a scheme, or all states together', async ({
+  page,
+  url,
+}) => {
   const complaints = complaintsOf(page.context())
   await page.goto(`${url}${pathOf('sso: used or expired')}?language=ar&scheme=dark`)
   await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })
   await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
-  const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const background = await page.evaluate(
+    () => getComputedStyle(document.body).backgroundColor,
+  )
   expect(Number(background.match(/[\d.]+/)![0]), background).toBeLessThan(128)
-  await page.route(/\/preview\/(?!start-page-signed-out\?)/, (route) => route.abort()) // only the first frame is needed
+  // only the first frame is needed
+  await page.route(/\/preview\/(?!start-page-signed-out\?)/, (route) => route.abort())
   await page.goto(`${url}/preview?language=de&width=320`)
   const first = page.frameLocator('iframe[title="start page: signed out"]')
-  await expect(first.getByRole('heading', { level: 1 })).toHaveText('Sie sind nicht angemeldet')
+  await expect(first.getByRole('heading', { level: 1 })).toHaveText(
+    'Sie sind nicht angemeldet',
+  )
   expect(await page.locator('iframe[width="320"]').count()).toBeGreaterThan(40)
   expect(complaints).toEqual([])
 })
 
-test('the preview can show pages and emails with another name, color and corner radius', async ({ page }) => {
+test('the preview can show pages and emails with another name, color and corner radius', async ({
+  page,
+}) => {
   const url = await previewOf('all')
   const look = 'name=Northwind%26Co&color=%23b00020&radius=3'
   await page.goto(`${url}${pathOf('reset: form')}?${look}`)
@@ -84,24 +128,45 @@ test('the preview can show pages and emails with another name, color and corner 
       const mail = async (name: string) =>
         (await fetch(`${url}${pathOf(name)}?language=de&scheme=${scheme}&${look}`)).text()
       const html = await mail(`mail: ${kind}`)
-      for (const part of ['lang="de"', '#b00020', 'Northwind&#38;Co', `color-scheme:${scheme}`])
+      for (const part of [
+        'lang="de"',
+        '#b00020',
+        'Northwind&#38;Co',
+        `color-scheme:${scheme}`,
+      ])
         expect(html).toContain(part)
       expect(html).not.toMatch(/Dashboard|prefers-color-scheme|#0b6e4f|#6fd3a0/)
-      expect(await mail(`mail: ${kind}, text`)).toMatch(/<pre>[^<]+https?:[^<]+Northwind&#38;Co\n<\/pre>$/)
+      expect(await mail(`mail: ${kind}, text`)).toMatch(
+        /<pre>[^<]+https?:[^<]+Northwind&#38;Co\n<\/pre>$/,
+      )
     }
-  expect(await (await fetch(url + pathOf('mail: reset'))).text()).toMatch(/Dashboard.*#0b6e4f/s)
+  expect(await (await fetch(url + pathOf('mail: reset'))).text()).toMatch(
+    /Dashboard.*#0b6e4f/s,
+  )
 })
 
-test('shows the expiry of the session in the time zone of the browser', async ({ browserProcess, user, sql, url }) => {
+test('shows the expiry of the session in the time zone of the browser', async ({
+  browserProcess,
+  user,
+  sql,
+  url,
+}) => {
   const timezoneId = 'Asia/Kolkata'
   const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
-  const context = await browserProcess.newContext({ baseURL: url, timezoneId, extraHTTPHeaders })
+  const context = await browserProcess.newContext({
+    baseURL: url,
+    timezoneId,
+    extraHTTPHeaders,
+  })
   const page = await context.newPage()
   await page.setViewportSize({ width: 320, height: 640 })
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
   expect(await problemsOf(page)).toEqual([])
-  const [{ end } = { end: null }] = await sql('SELECT expires_at AS end FROM sessions WHERE user_id = $1', [user.id])
+  const [{ end } = { end: null }] = await sql(
+    'SELECT expires_at AS end FROM sessions WHERE user_id = $1',
+    [user.id],
+  )
   const until = page.locator('time')
   await expect(until).toHaveAttribute('datetime', end.toISOString())
   await expect(until).toContainText('GMT+5:30')
@@ -109,13 +174,20 @@ test('shows the expiry of the session in the time zone of the browser', async ({
   const time = { hour: 'numeric', minute: '2-digit', timeZone: timezoneId } as const
   await expect(until).toContainText(end.toLocaleTimeString('en', time).slice(0, -3))
   await context.addCookies([{ name: 'language', value: 'en', url }])
-  const html = await context.request.get('/', { headers: { 'Accept-Language': 'de-CH, en-GB;q=0.5' } })
+  const html = await context.request.get('/', {
+    headers: { 'Accept-Language': 'de-CH, en-GB;q=0.5' },
+  })
   const day = end.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-  expect(await html.text()).toMatch(new RegExp(`<time dateTime="[^"]+">${day} at [^<]+ UTC</time>`, 'i'))
+  expect(await html.text()).toMatch(
+    new RegExp(`<time dateTime="[^"]+">${day} at [^<]+ UTC</time>`, 'i'),
+  )
   await context.close()
 })
 
-test('remembers the language selected in the footer, and the reset link stays usable', async ({ page, user }) => {
+test('remembers the language selected in the footer, and the reset link stays usable', async ({
+  page,
+  user,
+}) => {
   const html = page.locator('html')
   await page.goto(await resetLink(user))
   await expect(html).toHaveAttribute('lang', 'en')
@@ -135,18 +207,31 @@ test('remembers the language selected in the footer, and the reset link stays us
   await expect(page.locator('#email'), 'what was typed').toHaveValue('ada@example.com')
 })
 
-test('without JavaScript, asks the user to turn it on', async ({ browserProcess, url, user }) => {
-  const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
+test('without JavaScript, asks the user to turn it on', async ({
+  browserProcess,
+  url,
+  user,
+}) => {
+  const context = await browserProcess.newContext({
+    baseURL: url,
+    javaScriptEnabled: false,
+  })
   const page = await context.newPage()
   for (const [path, tab, advice] of [
     ['/sso/callback?code=x', /^Sign in – /, 'then sign in again'],
-    [await resetLink(user), /^Choose a new password – /, 'then open the link from your email again'],
+    [
+      await resetLink(user),
+      /^Choose a new password – /,
+      'then open the link from your email again',
+    ],
   ] as const) {
     await page.goto(path)
     await expect(page.locator('noscript h1')).toHaveText('Turn on JavaScript to continue')
     await expect(page.locator('noscript h1')).toBeVisible()
     await expect(page.locator('noscript p')).toContainText(advice)
-    await expect(page.locator('noscript a')).toHaveText(path.startsWith('/sso') ? ['Sign in again'] : [])
+    await expect(page.locator('noscript a')).toHaveText(
+      path.startsWith('/sso') ? ['Sign in again'] : [],
+    )
     await expect(page.locator('.needs-script')).toBeHidden()
     await expect(page.locator('.not-loaded')).toBeHidden()
     await expect(page).toHaveTitle(tab)
@@ -159,11 +244,15 @@ test('without JavaScript, asks the user to turn it on', async ({ browserProcess,
   await context.close()
 })
 
-test('there are no layout shifts while a page loads or when the outcome arrives', async ({ page, user }) => {
+test('there are no layout shifts while a page loads or when the outcome arrives', async ({
+  page,
+  user,
+}) => {
   await page.addInitScript(() => {
     const seen = Object.assign(window, { shift: 0 })
     new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) seen.shift += (entry as PerformanceEntry & { value: number }).value
+      for (const entry of list.getEntries())
+        seen.shift += (entry as PerformanceEntry & { value: number }).value
     }).observe({ type: 'layout-shift', buffered: true })
   })
   const shift = () => page.evaluate(() => (window as unknown as { shift: number }).shift)
@@ -176,7 +265,10 @@ test('there are no layout shifts while a page loads or when the outcome arrives'
   const heightOfFooter = () => footer.evaluate(({ clientHeight }) => clientHeight)
   const height = await heightOfFooter()
   await footer.getByRole('combobox').evaluate((list) => list.remove())
-  expect(await heightOfFooter(), 'the same while the list of languages is still loading').toBe(height)
+  expect(
+    await heightOfFooter(),
+    'the same while the list of languages is still loading',
+  ).toBe(height)
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
   for (const path of ['/', '/account']) await expectNone(path) // times in the time zone TZ are longer than in UTC
@@ -187,15 +279,20 @@ test('there are no layout shifts while a page loads or when the outcome arrives'
   expect(await shift()).toBe(0)
   respond()
   await page.getByText('You can try again now').waitFor()
-  expect(await shift()).toBeLessThan(0.01) // a title that wraps to two lines moves the next paragraph a little
+  // a title that wraps to two lines moves the next paragraph a little
+  expect(await shift()).toBeLessThan(0.01)
 
   respond = await hold(page, resetPath, unavailable)
   await page.goto(await resetLink(user))
   await page.locator('html[data-ready]').waitFor()
   await submitPassword(page)
-  await page.waitForTimeout(700) // browsers ignore shifts within half a second after a click
+  // browsers ignore shifts within half a second after a click
+  await page.waitForTimeout(700)
   expect(await shift()).toBe(0)
-  const heights = () => page.locator('form').evaluate((form) => [...form.children].map((each) => each.clientHeight))
+  const heights = () =>
+    page
+      .locator('form')
+      .evaluate((form) => [...form.children].map((each) => each.clientHeight))
   const before = await heights()
   respond()
   await page.getByText('You can try again now').waitFor()
@@ -210,7 +307,10 @@ test('borders and marks stay visible in forced colors', async ({ page, user }) =
       .first()
       .evaluate((element) => {
         const { borderTopColor, borderTopWidth } = getComputedStyle(element)
-        return { width: borderTopWidth, isVisible: borderTopColor !== getComputedStyle(document.body).backgroundColor }
+        return {
+          width: borderTopWidth,
+          isVisible: borderTopColor !== getComputedStyle(document.body).backgroundColor,
+        }
       })
     expect(border, selector).toEqual({ width, isVisible: true })
   }
@@ -234,7 +334,10 @@ test('borders and marks stay visible in forced colors', async ({ page, user }) =
   await expectBorder('a.button:has-text("Continue")', '1px')
 })
 
-test('uses the links, the name and the password length of the settings', async ({ page, user }) => {
+test('uses the links, the name and the password length of the settings', async ({
+  page,
+  user,
+}) => {
   const settings = {
     SIGN_IN_URL: 'https://www.example.com/sign-in',
     FORGOT_PASSWORD_URL: 'https://www.example.com/forgot-password',
@@ -260,7 +363,8 @@ test('uses the links, the name and the password length of the settings', async (
     await expectLink('Open Zorblaxian', settings.DASHBOARD_URL)
     await expect(page.getByText('Signed in until')).toBeVisible()
 
-    await page.context().clearCookies() // with a session, the page would continue to the dashboard
+    // with a session, the page would continue to the dashboard
+    await page.context().clearCookies()
     await page.goto(`${server.url}/sso/callback`)
     await expectLink('Sign in again', settings.SIGN_IN_URL)
     await expectLink('Continue', settings.DASHBOARD_URL)
@@ -271,16 +375,25 @@ test('uses the links, the name and the password length of the settings', async (
     const issues = [{ path: ['token'], code: 'invalid_or_expired', message: '' }]
     for (const [status, body, links] of [
       [400, { code: 'VALIDATION_ERROR', issues }, ['Get a new link', 'Sign in']],
-      // The link in the email may still be valid, and requesting a new link would revoke it.
+      // The link in the email may still be valid, and requesting a new link would revoke
+      // it.
       [500, { code: 'INTERNAL_ERROR' }, ['Sign in']],
       [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // the links while the user has to wait
-      [503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, ['Sign in', 'Get a new link']],
+      [
+        503,
+        { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' },
+        ['Sign in', 'Get a new link'],
+      ],
       [200, { ok: true }, ['Sign in']],
     ] as const) {
       await page.route(`**${resetPath}`, respondWith(status, body), { times: 1 })
       await page.goto(link)
       await submitPassword(page)
-      await expect(page.locator(status === 503 && !('outcome' in body) ? '.banner:focus' : 'h1:focus')).toBeVisible()
+      await expect(
+        page.locator(
+          status === 503 && !('outcome' in body) ? '.banner:focus' : 'h1:focus',
+        ),
+      ).toBeVisible()
       await expect(page.getByRole('link')).toHaveText([...links])
     }
 
@@ -300,7 +413,9 @@ test('uses the links, the name and the password length of the settings', async (
   }
 })
 
-test('shows an error with status 500 when a page cannot be rendered, and “Try again” renders it', async ({ page }) => {
+test('shows an error with status 500 when a page cannot be rendered, and “Try again” renders it', async ({
+  page,
+}) => {
   const database = await openOwnDatabase()
   const server = await startServer({ DATABASE_URL: database.url() })
   try {
@@ -312,7 +427,9 @@ test('shows an error with status 500 when a page cannot be rendered, and “Try 
     )
     await page.goto(`${server.url}/sso/callback?code=${code}`)
     await page.waitForURL(`${server.url}/`)
-    await database.sql('ALTER TABLE sessions RENAME TO gone; ALTER TABLE connections RENAME TO gone_too')
+    await database.sql(
+      'ALTER TABLE sessions RENAME TO gone; ALTER TABLE connections RENAME TO gone_too',
+    )
     expect((await page.reload())!.status()).toBe(500)
     await expect(heading(page)).toHaveText('Something went wrong')
     await expect(page.locator('.reference code')).not.toBeEmpty()
@@ -328,29 +445,41 @@ test('shows an error with status 500 when a page cannot be rendered, and “Try 
 })
 
 // No request can make the layout fail, so the test renders the page directly.
-test('shows an error in every language when not even the layout can be rendered', async ({ page }) => {
+test('shows an error in every language when not even the layout can be rendered', async ({
+  page,
+}) => {
   const program = `
     import { renderToStaticMarkup } from 'react-dom/server'
     import GlobalError from './app/global-error'
     console.log(renderToStaticMarkup(GlobalError({ error: Object.assign(new Error('secret'), { digest: '4711' }) })))`
   const parameters = ['--import', 'tsx', '--input-type=module', '-e', program]
-  const html = execFileSync(process.execPath, parameters, { cwd: project, encoding: 'utf8' })
+  const html = execFileSync(process.execPath, parameters, {
+    cwd: project,
+    encoding: 'utf8',
+  })
   expect(html).not.toContain('secret')
   await page.goto('/robots.txt')
   await page.setContent(`<!doctype html>${html}`)
   expect(await violationsOf(page)).toEqual([])
   await expect(page.getByText('4711')).toBeVisible()
-  for (const name of ['Load this page again', 'Diese Seite neu laden', 'إعادة تحميل الصفحة'])
+  for (const name of [
+    'Load this page again',
+    'Diese Seite neu laden',
+    'إعادة تحميل الصفحة',
+  ])
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
 })
 
-// The test does not count the scripts that every page loads: Next.js, React and the frame of our pages.
+// The test does not count the scripts that every page loads: Next.js, React and the frame
+// of our pages.
 test('each page loads only a small script of its own', async ({ page, user }) => {
   const frame = await scriptsOf(page, '/nothing')
   const own: Record<string, number> = {}
   for (const path of ['/', '/sso/callback?code=x', await resetLink(user)]) {
     const scripts = await scriptsOf(page, path)
-    own[path.split('?')[0]!] = gzipBytes([...scripts].filter(([address]) => !frame.has(address)))
+    own[path.split('?')[0]!] = gzipBytes(
+      [...scripts].filter(([address]) => !frame.has(address)),
+    )
   }
   const frameBytes = gzipBytes([...frame])
   console.log(`Own scripts, gzip: ${JSON.stringify(own)} bytes; frame: ${frameBytes}`)
@@ -365,7 +494,10 @@ test('a page that React renders again still has its styles', async ({ page }) =>
   await page.route('/sso/callback', async (route) => {
     const response = await route.fetch()
     const html = await response.text()
-    await route.fulfill({ response, body: html.replace('<header class="brand">', '$&<p>Not ours</p>') })
+    await route.fulfill({
+      response,
+      body: html.replace('<header class="brand">', '$&<p>Not ours</p>'),
+    })
   })
   await page.goto('/sso/callback')
   await expect(page.getByText('Not ours')).toHaveCount(0) // React has rendered the page again

@@ -30,7 +30,8 @@ test.afterAll(async () => {
 
 const code = (page: Page) => page.locator('#code')
 const password = (page: Page) => page.locator('#password')
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const button = (page: Page, name: string) =>
+  page.getByRole('button', { name, exact: true })
 const recoveryCodes = async (page: Page) =>
   (await page.locator('.codes').innerText()).trim().split('\n').map(keepSecret)
 const send = async (field: Locator, text: string) => {
@@ -45,11 +46,17 @@ async function signIn(page: Page, user: PasswordUser, query: string): Promise<vo
 }
 
 /** Signs in, with a recovery code if one is given, and opens the account page. */
-async function openAccount(page: Page, { email, password }: PasswordUser, { at = server, recoveryCode = '' } = {}) {
+async function openAccount(
+  page: Page,
+  { email, password }: PasswordUser,
+  { at = server, recoveryCode = '' } = {},
+) {
   const headers = { 'X-Forwarded-For': newAddress() }
   const first = await postTo(at.url + paths.signIn, { email, password }, headers)
   const given = { challenge: first.body.challenge, recoveryCode }
-  const second = recoveryCode ? await postTo(at.url + paths.signInSecondFactor, given, headers) : first
+  const second = recoveryCode
+    ? await postTo(at.url + paths.signInSecondFactor, given, headers)
+    : first
   await takeCookies(page, second, at.url)
   await page.goto(`${at.url}/account`)
 }
@@ -67,25 +74,39 @@ async function reach(page: Page, target: Locator): Promise<void> {
 /** Reads a QR code from the pixels of the screen, as a camera does. */
 async function readQrCode(page: Page): Promise<string | undefined> {
   const png = (await page.locator('svg.qr').screenshot()).toString('base64')
-  const blank = await page.context().newPage() // a page without our Content-Security-Policy
+  // a page without our Content-Security-Policy
+  const blank = await page.context().newPage()
   const { data, width, height } = await blank.evaluate(async (encoded) => {
     const image = Object.assign(new Image(), { src: `data:image/png;base64,${encoded}` })
     await image.decode()
     const { width, height } = image
-    const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')!
+    const context = Object.assign(document.createElement('canvas'), {
+      width,
+      height,
+    }).getContext('2d')!
     context.drawImage(image, 0, 0)
     return { data: [...context.getImageData(0, 0, width, height).data], width, height }
   }, png)
   await blank.close()
-  return jsQR(Uint8ClampedArray.from(data), width, height, { inversionAttempts: 'dontInvert' })?.data
+  return jsQR(Uint8ClampedArray.from(data), width, height, {
+    inversionAttempts: 'dontInvert',
+  })?.data
 }
 
-test('set up, sign in and switch off by keyboard on a phone, in Arabic', async ({ browserProcess, sql }) => {
+test('set up, sign in and switch off by keyboard on a phone, in Arabic', async ({
+  browserProcess,
+  sql,
+}) => {
   test.setTimeout(90_000)
   const { language, account, secondFactor, shared } = ar('Dashboard', 8)
   const { factor } = account
   const context = await browserProcess.newContext({
-    ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, locale: language },
+    ...{
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+      locale: language,
+    },
     colorScheme: 'dark',
     extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
   })
@@ -111,17 +132,23 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await expect(heading(page)).toHaveText(factor.titles.setUp)
   await type(password(page), 'wrong')
   await press(button(page, shared.goOn))
-  await expect(password(page)).toHaveAccessibleDescription(shared.errorPrefix + account.wrong)
+  await expect(password(page)).toHaveAccessibleDescription(
+    shared.errorPrefix + account.wrong,
+  )
   await type(password(page), user.password)
   const before = scripts()
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { name: factor.scan })).toBeFocused()
   const uri = (await link(factor.open).getAttribute('href'))!
   const secret = keepSecret(new URL(uri).searchParams.get('secret')!)
-  await expect(page.getByRole('img', { name: factor.qr }).locator('path')).toHaveAttribute('d', /^M/)
+  await expect(
+    page.getByRole('img', { name: factor.qr }).locator('path'),
+  ).toHaveAttribute('d', /^M/)
   expect(await readQrCode(page)).toBe(uri)
   expect(scripts(), 'the library for it alone').toBe(before + 1)
-  expect((await page.locator('.key code').innerText()).match(/\w{4}/g)!.join('')).toBe(secret)
+  expect((await page.locator('.key code').innerText()).match(/\w{4}/g)!.join('')).toBe(
+    secret,
+  )
   expect(await problemsOf(page)).toEqual([])
   await type(code(page), totp(secret))
   await page.keyboard.press('Enter')
@@ -132,13 +159,18 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await press(button(page, shared.copy))
   await expect(page.getByText(shared.copied)).toBeVisible()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(codes.join('\n'))
-  const [download] = await Promise.all([page.waitForEvent('download'), press(link(factor.download))])
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    press(link(factor.download)),
+  ])
   const file = readFileSync((await download.path())!, 'utf8')
   expect(file).toBe(`Dashboard, ${user.email}: ${factor.codes}\n\n${codes.join('\n')}\n`)
   await press(link(factor.saved))
   await expect(page.getByText(account.done.setUp)).toBeVisible()
   await expect(page.getByText(`${factor.left} 10`)).toBeVisible()
-  expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(secret)
+  expect(
+    await page.evaluate(() => JSON.stringify([localStorage, sessionStorage])),
+  ).not.toContain(secret)
 
   await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if 30 seconds had passed
   await keepCookies(page)
@@ -154,7 +186,9 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   expect(await problemsOf(page)).toEqual([])
   await type(code(page), wrongCode(secret))
   await press(button(page, shared.signIn))
-  await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.wrong))
+  await expect(code(page)).toHaveAccessibleDescription(
+    new RegExp(secondFactor.issues.code.wrong),
+  )
   await expect(page).toHaveTitle(new RegExp(`^${shared.errorPrefix}`))
   const used = totp(secret)
   await type(code(page), used)
@@ -166,7 +200,9 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await type(password(page), user.password)
   await type(code(page), used)
   await press(button(page, factor.actions.switchOff))
-  await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.used))
+  await expect(code(page)).toHaveAccessibleDescription(
+    new RegExp(secondFactor.issues.code.used),
+  )
   await press(button(page, secondFactor.instead.code))
   await expect(code(page)).toBeFocused()
   await type(code(page), codes[0]!.toLowerCase())
@@ -174,29 +210,45 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await expect(page.getByText(account.done.switchOff)).toBeVisible()
   await expect(page.getByText(factor.off)).toBeVisible()
   const secrets = [secret, user.password, ...codes]
-  expect(requested.filter((url) => secrets.some((each) => decodeURIComponent(url).includes(each)))).toEqual([])
+  expect(
+    requested.filter((url) =>
+      secrets.some((each) => decodeURIComponent(url).includes(each)),
+    ),
+  ).toEqual([])
   expect(complaints).toEqual([])
   await context.close()
 })
 
-test('a locked second factor accepts a recovery code, and the dashboard sign-in continues', async ({ page, sql }) => {
+test('a locked second factor accepts a recovery code, and the dashboard sign-in continues', async ({
+  page,
+  sql,
+}) => {
   const user = await newFactorUser(sql)
-  await sql('UPDATE second_factors SET failures = $2 WHERE user_id = $1', [user.id, maxSecondFactorFailures])
+  await sql('UPDATE second_factors SET failures = $2 WHERE user_id = $1', [
+    user.id,
+    maxSecondFactorFailures,
+  ])
   await page.goto(`${server.url}${paths.authorize}?${newRequest(callback).query}`)
   await signIn(page, user, new URL(page.url()).search.slice(1))
   const api = `**${paths.signInSecondFactor}`
   await page.route(api, (route) => route.abort(), { times: 1 })
   await send(code(page), totp(user.secret))
-  await expect(page.locator('.banner')).toContainText('Wait for the next code and enter it')
+  await expect(page.locator('.banner')).toContainText(
+    'Wait for the next code and enter it',
+  )
   await page.route(api, respondWith(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
   await code(page).press('Enter')
   await expect(page.getByText('You can try again now')).toBeVisible()
   await code(page).press('Enter')
-  await expect(code(page)).toHaveAccessibleDescription(/Use a recovery code, or ask your administrator/)
+  await expect(code(page)).toHaveAccessibleDescription(
+    /Use a recovery code, or ask your administrator/,
+  )
   await button(page, 'Use a recovery code').click()
   await expect(page.locator('.field-error')).toHaveCount(0)
   await keepCookies(page)
-  const arriving = page.waitForRequest((request) => request.url().startsWith(`${callback}?`))
+  const arriving = page.waitForRequest((request) =>
+    request.url().startsWith(`${callback}?`),
+  )
   await send(code(page), user.recoveryCodes[0]!)
   keepSecret(new URL((await arriving).url()).searchParams.get('code')!)
   await keepCookies(page)
@@ -213,7 +265,9 @@ test('after the second step has expired, the user can start again with the same 
   await sql('UPDATE users SET password_changed_at = now() WHERE id = $1', [user.id])
   await page.evaluate(() => window.keep('email', null)) // as if another tab had removed the address
   await send(code(page), totp(user.secret))
-  await expect(password(page)).toHaveAccessibleDescription(/Start again with your password/)
+  await expect(password(page)).toHaveAccessibleDescription(
+    /Start again with your password/,
+  )
   await expect(password(page)).toBeFocused()
   await expect(page.locator('#email')).toHaveValue(user.email)
   await send(password(page), user.password)
@@ -224,21 +278,31 @@ test('after the second step has expired, the user can start again with the same 
   expect(await keepCookies(page)).toEqual(['ask'])
 })
 
-test('without scripts, asks the user to turn on JavaScript', async ({ browserProcess, sql }) => {
+test('without scripts, asks the user to turn on JavaScript', async ({
+  browserProcess,
+  sql,
+}) => {
   const context = await browserProcess.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   const user = await newFactorUser(sql)
   await takeCookies(page, await postTo(server.url + paths.signIn, user), server.url)
   await page.goto(`${server.url}/sign-in`)
-  await expect(heading(page).filter({ visible: true })).toHaveText('Turn on JavaScript to continue')
+  await expect(heading(page).filter({ visible: true })).toHaveText(
+    'Turn on JavaScript to continue',
+  )
   await expect(code(page)).toBeHidden()
   await openAccount(page, await newPasswordUser(sql, { cost: 4 }))
   await page.getByRole('link', { name: 'Set up' }).click()
-  await expect(heading(page).filter({ visible: true })).toHaveText('Turn on JavaScript to continue')
+  await expect(heading(page).filter({ visible: true })).toHaveText(
+    'Turn on JavaScript to continue',
+  )
   await context.close()
 })
 
-test('an existing second factor can be changed even if SECOND_FACTOR is off', async ({ page, sql }) => {
+test('an existing second factor can be changed even if SECOND_FACTOR is off', async ({
+  page,
+  sql,
+}) => {
   await openAccount(page, await newPasswordUser(sql, { cost: 4 }), { at: without })
   await expect(heading(page)).toHaveText('Your account')
   await expect(page.getByText('Authenticator app')).toHaveCount(0)
@@ -254,7 +318,10 @@ test('an existing second factor can be changed even if SECOND_FACTOR is off', as
   await expect(page.getByText('Recovery codes left: 10')).toBeVisible()
 })
 
-test('renews an expired JWT, and shows what has changed since the page was opened', async ({ page, sql }) => {
+test('renews an expired JWT, and shows what has changed since the page was opened', async ({
+  page,
+  sql,
+}) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   await openAccount(page, user)
   await page.getByRole('link', { name: 'Set up' }).click()
@@ -265,9 +332,14 @@ test('renews an expired JWT, and shows what has changed since the page was opene
   await page.getByRole('link', { name: 'Set up' }).click()
   await send(password(page), user.password)
   keepSecret((await page.locator('.key code').innerText()).replaceAll(' ', ''))
-  await page.route(`**${paths.confirmSecondFactor}`, respondWith(400, { code: 'CHALLENGE_INVALID' }))
+  await page.route(
+    `**${paths.confirmSecondFactor}`,
+    respondWith(400, { code: 'CHALLENGE_INVALID' }),
+  )
   await send(code(page), '123456')
-  await expect(password(page)).toHaveAccessibleDescription(/Start again with your password/)
+  await expect(password(page)).toHaveAccessibleDescription(
+    /Start again with your password/,
+  )
   await expect(password(page)).toBeFocused()
   await sql('UPDATE users SET second_factor_at = now() WHERE id = $1', [user.id])
   await send(password(page), user.password)

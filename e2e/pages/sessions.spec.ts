@@ -34,12 +34,19 @@ const newSession = { generation: 0, revoked: false }
 type NewBrowser = (options?: BrowserContextOptions) => Promise<BrowserContext>
 
 const test = base.extend<{ newBrowser: NewBrowser }>({
-  /** Opens a browser with its own cookies. Fails the test if any of its pages reports an error. */
+  /**
+   * Opens a browser with its own cookies. Fails the test if any of its pages reports an
+   * error.
+   */
   newBrowser: async ({ browserProcess, url }, use) => {
     const browsers: { context: BrowserContext; complaints: string[] }[] = []
     await use(async (options) => {
       const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
-      const context = await browserProcess.newContext({ baseURL: url, extraHTTPHeaders, ...options })
+      const context = await browserProcess.newContext({
+        baseURL: url,
+        extraHTTPHeaders,
+        ...options,
+      })
       browsers.push({ context, complaints: complaintsOf(context) })
       return context
     })
@@ -49,7 +56,8 @@ const test = base.extend<{ newBrowser: NewBrowser }>({
   context: async ({ newBrowser }, use) => use(await newBrowser()),
 })
 
-// Stands for an identity provider, an email, or a dashboard. 127.0.0.1 is another site than localhost.
+// Stands for an identity provider, an email, or a dashboard. 127.0.0.1 is another site
+// than localhost.
 const site = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
   const to = searchParams.get('to') ?? ''
@@ -66,16 +74,28 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => stopSite())
 
-/** Follows a link on the other site, which redirects. Unlike page.goto, a click makes that site the initiator. */
+/**
+ * Follows a link on the other site, which redirects. Unlike page.goto, a click makes that
+ * site the initiator.
+ */
 async function arrive(page: Page, to: string): Promise<void> {
   const redirect = `${elsewhere}/redirect?to=${encodeURIComponent(to)}`
   await page.goto(`${elsewhere}/link?to=${encodeURIComponent(redirect)}`)
   await page.getByRole('link', { name: 'Go on' }).click()
 }
 
-test('signs in only the browser to which a code is bound', async ({ page, newBrowser, user, url, sql }) => {
+test('signs in only the browser to which a code is bound', async ({
+  page,
+  newBrowser,
+  user,
+  url,
+  sql,
+}) => {
   const callback = `${url}/sso/callback?code=${await boundCode(user, await begin(page))}&next=/`
-  const [stranger, otherBrowser] = [await (await newBrowser()).newPage(), await (await newBrowser()).newPage()]
+  const [stranger, otherBrowser] = [
+    await (await newBrowser()).newPage(),
+    await (await newBrowser()).newPage(),
+  ]
   await begin(otherBrowser)
   for (const other of [stranger, otherBrowser]) {
     await arrive(other, callback)
@@ -92,13 +112,23 @@ test('signs in only the browser to which a code is bound', async ({ page, newBro
   expect(await sessionsOf(sql, user)).toEqual([newSession])
 })
 
-test('a code of another browser does not end the session', async ({ page, newBrowser, user, url, sql }) => {
+test('a code of another browser does not end the session', async ({
+  page,
+  newBrowser,
+  user,
+  url,
+  sql,
+}) => {
   await signIn(page, user)
   const before = await cookiesOf(page)
   const [attacker] = (await newUsers(sql, 1)) as [User]
   const attackersBrowser = await begin(await (await newBrowser()).newPage())
-  await arrive(page, `${url}/sso/callback?code=${await boundCode(attacker, attackersBrowser)}`)
-  await expect(heading(page)).toHaveText(signedIn) // continues with the user's own session
+  await arrive(
+    page,
+    `${url}/sso/callback?code=${await boundCode(attacker, attackersBrowser)}`,
+  )
+  // continues with the user's own session
+  await expect(heading(page)).toHaveText(signedIn)
   await expect(page.getByText(user.email, { exact: true })).toBeVisible()
   expect(await cookiesOf(page)).toMatchObject(before)
   expect(await sessionsOf(sql, attacker)).toEqual([])
@@ -106,7 +136,13 @@ test('a code of another browser does not end the session', async ({ page, newBro
 })
 
 test.describe('a code that one browser opens twice', () => {
-  test('in two tabs at the same time signs both in with one session', async ({ page, context, user, url, sql }) => {
+  test('in two tabs at the same time signs both in with one session', async ({
+    page,
+    context,
+    user,
+    url,
+    sql,
+  }) => {
     await begin(page)
     const callback = `${url}/sso/callback?code=${await newCode(user)}`
     const tabs = [page, await context.newPage()]
@@ -125,7 +161,12 @@ test.describe('a code that one browser opens twice', () => {
     expect(posts).toBe(2)
   })
 
-  test('by a reload before the response arrives is posted once, and signs in', async ({ page, user, url, sql }) => {
+  test('by a reload before the response arrives is posted once, and signs in', async ({
+    page,
+    user,
+    url,
+    sql,
+  }) => {
     const posts = countPosts(page)
     await page.route(exchangePath, async (route) => {
       await route.fetch() // the browser never receives the response
@@ -141,7 +182,12 @@ test.describe('a code that one browser opens twice', () => {
 
 test.describe('renewal on the home page', () => {
   for (const jwt of ['missing', 'expired'] as const) {
-    test(`shows the user in the HTML when the JWT is ${jwt}, and gets a new one`, async ({ page, user, url, sql }) => {
+    test(`shows the user in the HTML when the JWT is ${jwt}, and gets a new one`, async ({
+      page,
+      user,
+      url,
+      sql,
+    }) => {
       const { refreshToken } = await signIn(page, user, { jwt })
       const seen = await headingsOf(page)
       const { response, html } = await openHome(page)
@@ -158,7 +204,12 @@ test.describe('renewal on the home page', () => {
     })
   }
 
-  test('works when a link on another site opens the page', async ({ page, user, url, sql }) => {
+  test('works when a link on another site opens the page', async ({
+    page,
+    user,
+    url,
+    sql,
+  }) => {
     const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
     const seen = await headingsOf(page)
     const renewed = page.waitForResponse(`**${refreshPath}`)
@@ -168,7 +219,12 @@ test.describe('renewal on the home page', () => {
     expect([...seen]).toEqual(['Elsewhere', signedIn])
   })
 
-  test('does not happen without a valid refresh cookie', async ({ page, context, user, sql }) => {
+  test('does not happen without a valid refresh cookie', async ({
+    page,
+    context,
+    user,
+    sql,
+  }) => {
     const posts = countPosts(page)
     const expectSignedOut = async () => {
       const { html } = await openHome(page)
@@ -199,7 +255,11 @@ test.describe('renewal on the home page', () => {
     await expectSignedOut(page, sql, user)
   })
 
-  test('reloads once when the session is revoked before the script runs', async ({ page, user, sql }) => {
+  test('reloads once when the session is revoked before the script runs', async ({
+    page,
+    user,
+    sql,
+  }) => {
     await signIn(page, user, { jwt: 'expired' })
     const [posts, loads] = [countPosts(page), countLoads(page)]
     await page.route(refreshPath, async (route) => {
@@ -214,7 +274,11 @@ test.describe('renewal on the home page', () => {
     expect([posts.length, loads]).toEqual([1, ['/', '/']])
   })
 
-  test('that fails leaves the page and the cookies unchanged', async ({ page, user, sql }) => {
+  test('that fails leaves the page and the cookies unchanged', async ({
+    page,
+    user,
+    sql,
+  }) => {
     await signIn(page, user, { jwt: 'missing' })
     const before = await cookiesOf(page)
     const [posts, loads] = [countPosts(page), countLoads(page)]
@@ -229,7 +293,10 @@ test.describe('renewal on the home page', () => {
       await expect.poll(() => posts, failure).toHaveLength(1)
       await page.waitForTimeout(500)
       await expect(heading(page), failure).toHaveText(signedIn)
-      await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', '/reports')
+      await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute(
+        'href',
+        '/reports',
+      )
       expect([posts.length, loads], failure).toEqual([1, ['/?next=/reports']])
       expect(await cookiesOf(page), failure).toEqual(before)
     }
@@ -239,12 +306,18 @@ test.describe('renewal on the home page', () => {
 
 test.describe('?next= on the home page', () => {
   for (const jwt of ['valid', 'expired'] as const) {
-    test(`opens its page after a renewal when the JWT is ${jwt}`, async ({ page, user, url, sql }) => {
+    test(`opens its page after a renewal when the JWT is ${jwt}`, async ({
+      page,
+      user,
+      url,
+      sql,
+    }) => {
       const { refreshToken } = await signIn(page, user, { jwt })
       await routeReports(page)
       const sent: string[] = []
       page.on('request', (request) => {
-        if (!request.url().includes('/_next/')) sent.push(`${request.method()} ${request.url().slice(url.length)}`)
+        if (!request.url().includes('/_next/'))
+          sent.push(`${request.method()} ${request.url().slice(url.length)}`)
       })
       await page.goto('/nothing')
       sent.length = 0
@@ -261,7 +334,10 @@ test.describe('?next= on the home page', () => {
     })
   }
 
-  test('is only a link if it was followed automatically less than 10 seconds ago', async ({ page, user }) => {
+  test('is only a link if it was followed automatically less than 10 seconds ago', async ({
+    page,
+    user,
+  }) => {
     await signIn(page, user)
     await routeReports(page)
     const loads = countLoads(page)
@@ -285,7 +361,11 @@ test.describe('?next= on the home page', () => {
     expect(loads).toEqual([...reports, ...reports, ...reports])
   })
 
-  test('is only a link without a refresh cookie, after the page has reloaded once', async ({ page, context, user }) => {
+  test('is only a link without a refresh cookie, after the page has reloaded once', async ({
+    page,
+    context,
+    user,
+  }) => {
     await signIn(page, user)
     await context.clearCookies({ name: 'refresh' })
     const [posts, loads] = [countPosts(page), countLoads(page)]
@@ -293,15 +373,25 @@ test.describe('?next= on the home page', () => {
     await expect.poll(() => posts).toHaveLength(2)
     await page.waitForTimeout(500) // time in which another reload would happen
     await expect(heading(page)).toHaveText(signedIn)
-    await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', '/reports')
+    await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute(
+      'href',
+      '/reports',
+    )
     expect([posts.length, loads]).toEqual([2, ['/?next=/reports', '/?next=/reports']])
   })
 
-  test('opens pages of a dashboard on another site, and ignores other destinations', async ({ page, user, sql }) => {
+  test('opens pages of a dashboard on another site, and ignores other destinations', async ({
+    page,
+    user,
+    sql,
+  }) => {
     const dashboard = `${elsewhere}/`
     const server = await startServer({ DASHBOARD_URL: dashboard })
     try {
-      const { refreshToken } = await signIn(page, user, { jwt: 'missing', url: server.url })
+      const { refreshToken } = await signIn(page, user, {
+        jwt: 'missing',
+        url: server.url,
+      })
       const next = `${dashboard}reports?year=2026#top`
       await page.goto(`${server.url}/?next=${encodeURIComponent(next)}`)
       await page.waitForURL(next)
@@ -311,11 +401,23 @@ test.describe('?next= on the home page', () => {
 
       const [posts, loads] = [countPosts(page), countLoads(page)]
       // lib/page/next-path.spec.ts tests more destinations.
-      const ignored = ['https://evil.example', '//evil.example', 'javascript:alert(1)', '/sign-out', sessionPath]
-      for (const query of [...ignored.map((each) => encodeURIComponent(each)), '/a&next=/b']) {
+      const ignored = [
+        'https://evil.example',
+        '//evil.example',
+        'javascript:alert(1)',
+        '/sign-out',
+        sessionPath,
+      ]
+      for (const query of [
+        ...ignored.map((each) => encodeURIComponent(each)),
+        '/a&next=/b',
+      ]) {
         await page.goto(`${server.url}/?next=${query}`, { waitUntil: 'networkidle' })
         await expect(heading(page)).toHaveText(signedIn)
-        await expect(page.getByRole('link')).toHaveText(['Open Dashboard', 'Your account'])
+        await expect(page.getByRole('link')).toHaveText([
+          'Open Dashboard',
+          'Your account',
+        ])
         await expect(page.getByRole('link').first()).toHaveAttribute('href', dashboard)
       }
       expect([posts, loads.length]).toEqual([[], ignored.length + 1])
@@ -327,8 +429,16 @@ test.describe('?next= on the home page', () => {
 
 test.describe('two tabs', () => {
   for (const locks of [true, false]) {
-    test(`rotate the token once ${locks ? 'with' : 'without'} Web Locks`, async ({ page, context, user, sql }) => {
-      if (!locks) await context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+    test(`rotate the token once ${locks ? 'with' : 'without'} Web Locks`, async ({
+      page,
+      context,
+      user,
+      sql,
+    }) => {
+      if (!locks)
+        await context.addInitScript(() =>
+          Object.defineProperty(navigator, 'locks', { value: undefined }),
+        )
       const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
       const tabs = [page, await context.newPage()]
       const statuses = await Promise.all(
@@ -343,7 +453,12 @@ test.describe('two tabs', () => {
     })
   }
 
-  test('are both signed out when one of them signs out by keyboard', async ({ page, context, user, sql }) => {
+  test('are both signed out when one of them signs out by keyboard', async ({
+    page,
+    context,
+    user,
+    sql,
+  }) => {
     await signIn(page, user)
     const other = await context.newPage()
     for (const tab of [page, other]) await tab.goto('/')
@@ -389,7 +504,12 @@ test.describe('sign-out', () => {
     })
   }
 
-  test('during a renewal with ?next= does not open that page', async ({ page, context, user, sql }) => {
+  test('during a renewal with ?next= does not open that page', async ({
+    page,
+    context,
+    user,
+    sql,
+  }) => {
     await signIn(page, user, { jwt: 'expired' })
     await routeReports(page)
     const loads = countLoads(page)
@@ -398,7 +518,8 @@ test.describe('sign-out', () => {
     const other = await context.newPage()
     const releaseOther = await hold(other, refreshPath)
     await other.goto('/')
-    await other.waitForTimeout(500) // until this tab waits for the lock, which only one tab can hold
+    // until this tab waits for the lock, which only one tab can hold
+    await other.waitForTimeout(500)
     await signOut(page)
     const renewal = other.waitForRequest(`**${refreshPath}`)
     release()
@@ -410,7 +531,11 @@ test.describe('sign-out', () => {
     expect(loads).toEqual(['/?next=/reports', signOutPath, '/?signed-out'])
   })
 
-  test('deletes the cookies when the renewal is rejected', async ({ page, user, sql }) => {
+  test('deletes the cookies when the renewal is rejected', async ({
+    page,
+    user,
+    sql,
+  }) => {
     await signIn(page, user, { jwt: 'expired' })
     await page.route(refreshPath, async (route) => {
       await signOut(page)
@@ -421,7 +546,11 @@ test.describe('sign-out', () => {
     await expectSignedOut(page, sql, user)
   })
 
-  test('works after a renewal if the scripts of the page fail to load', async ({ page, user, sql }) => {
+  test('works after a renewal if the scripts of the page fail to load', async ({
+    page,
+    user,
+    sql,
+  }) => {
     const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
     await page.route('**/_next/static/**', (route) => route.abort())
     await page.goto('/')
@@ -430,7 +559,11 @@ test.describe('sign-out', () => {
     await expectSignedOut(page, sql, user, 1)
   })
 
-  test('sends only one request when clicked twice, and is accessible with ?next=', async ({ page, user, sql }) => {
+  test('sends only one request when clicked twice, and is accessible with ?next=', async ({
+    page,
+    user,
+    sql,
+  }) => {
     await signIn(page, user, { jwt: 'expired' })
     await page.setViewportSize({ width: 320, height: 640 })
     await page.route(refreshPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
@@ -442,7 +575,12 @@ test.describe('sign-out', () => {
   })
 })
 
-async function expectSignedOut(page: Page, sql: Sql, user: User, generation = 0): Promise<void> {
+async function expectSignedOut(
+  page: Page,
+  sql: Sql,
+  user: User,
+  generation = 0,
+): Promise<void> {
   await expect(heading(page)).toHaveText(justSignedOut)
   await expect.poll(() => cookiesOf(page)).toEqual({})
   expect(await sessionsOf(sql, user)).toEqual([{ generation, revoked: true }])
@@ -461,20 +599,45 @@ async function boundCode(user: User, browser: string): Promise<string> {
 type SignIn = { jwt?: 'valid' | 'expired' | 'missing'; url?: string }
 
 /** Sets the cookies of a new session with a session JWT in this state. */
-async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env.PUBLIC_URL! }: SignIn = {}) {
+async function signIn(
+  page: Page,
+  user: User,
+  { jwt = 'valid', url = process.env.PUBLIC_URL! }: SignIn = {},
+) {
   const code = await newCode(user)
-  const { body, headers } = await postTo(url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
+  const { body, headers } = await postTo(
+    url + exchangePath,
+    { code },
+    { 'X-Forwarded-For': newAddress() },
+  )
   const refreshToken = body.refreshToken!
   const now = Math.floor(Date.now() / 1000)
   const { sessionId } = readRefreshToken(refreshToken)!
-  const times = { authenticatedAt: now, issuedAt: now - lifetimes.sessionToken - 60, expiresAt: now - 60 }
-  const claims = { userId: user.id, email: user.email, sessionId, connection: null, amr: null, ...times }
+  const times = {
+    authenticatedAt: now,
+    issuedAt: now - lifetimes.sessionToken - 60,
+    expiresAt: now - 60,
+  }
+  const claims = {
+    userId: user.id,
+    email: user.email,
+    sessionId,
+    connection: null,
+    amr: null,
+    ...times,
+  }
   const expired = keepSecret(signSessionToken(claims))
   const session = { valid: body.token!, expired, missing: '' }[jwt]
   const cookies = headers.getSetCookie().map((line) => {
     const [, name, value] = /^(\w+)=([^;]*)/.exec(line)!
     const sameSite = /SameSite=(\w+)/.exec(line)![1] as 'Lax'
-    return { name: name!, value: name === 'session' ? session : value!, sameSite, httpOnly: true, url }
+    return {
+      name: name!,
+      value: name === 'session' ? session : value!,
+      sameSite,
+      httpOnly: true,
+      url,
+    }
   })
   await page.context().addCookies(cookies.filter(({ value }) => value))
   return { refreshToken }
@@ -485,26 +648,40 @@ async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click({ noWaitAfter: true })
 }
 
-/** Opens the home page. Returns the HTML that the server sent and the response to the renewal. */
+/**
+ * Opens the home page. Returns the HTML that the server sent and the response to the
+ * renewal.
+ */
 async function openHome(page: Page) {
-  const renewed = page.waitForResponse(`**${refreshPath}`, { timeout: 15_000 }).catch(() => null)
+  const renewed = page
+    .waitForResponse(`**${refreshPath}`, { timeout: 15_000 })
+    .catch(() => null)
   const response = (await page.goto('/'))!
   return { response, html: await response.text(), renewed }
 }
 
 /** Returns the visible titles in the HTML, without those in scripts. */
 function titlesIn(html: string): string[] {
-  const titles = html.replace(/<script\b.*?<\/script>/gs, '').matchAll(/<h1[^>]*>(.*?)<\/h1>/gs)
+  const titles = html
+    .replace(/<script\b.*?<\/script>/gs, '')
+    .matchAll(/<h1[^>]*>(.*?)<\/h1>/gs)
   return [...titles].map(([, title]) => title!)
 }
 
 /** Expects that a session was renewed and that the browser has the new cookies. */
-async function expectRenewed(page: Page, sql: Sql, user: User, refreshToken: string): Promise<void> {
+async function expectRenewed(
+  page: Page,
+  sql: Sql,
+  user: User,
+  refreshToken: string,
+): Promise<void> {
   await expect.poll(async () => (await cookiesOf(page)).refresh).not.toBe(refreshToken)
   const { session, refresh } = await cookiesOf(page)
   const { sessionId } = readRefreshToken(refreshToken)!
   expect(readRefreshToken(refresh!)).toEqual({ sessionId, generation: 1 })
-  const { sid, sub, exp } = JSON.parse(Buffer.from(session!.split('.')[1]!, 'base64url').toString())
+  const { sid, sub, exp } = JSON.parse(
+    Buffer.from(session!.split('.')[1]!, 'base64url').toString(),
+  )
   expect([sid, sub]).toEqual([sessionId, user.id])
   expect(exp).toBeGreaterThan(Date.now() / 1000)
   expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, revoked: false }])
@@ -518,9 +695,14 @@ async function headingsOf(page: Page): Promise<Set<string>> {
     const { see } = window as unknown as { see: (title: string) => void }
     const look = () => {
       // If a title has no text, the parser has not read its text yet.
-      for (const { textContent } of document.querySelectorAll('h1')) if (textContent) see(textContent)
+      for (const { textContent } of document.querySelectorAll('h1'))
+        if (textContent) see(textContent)
     }
-    new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true })
+    new MutationObserver(look).observe(document, {
+      childList: true,
+      subtree: true,
+      characterData: true,
+    })
   })
   return seen
 }
@@ -530,7 +712,8 @@ function countLoads(page: Page): string[] {
   const loads: string[] = []
   page.on('request', (request) => {
     const { pathname, search } = new URL(request.url())
-    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) loads.push(pathname + search)
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame())
+      loads.push(pathname + search)
   })
   return loads
 }
@@ -538,7 +721,9 @@ function countLoads(page: Page): string[] {
 async function routeReports(page: Page): Promise<void> {
   const body = '<!doctype html><title>Reports</title><h1>Reports</h1>'
   const isReports = ({ pathname }: URL) => pathname === '/reports'
-  await page.route(isReports, (route) => route.fulfill({ contentType: 'text/html', body }))
+  await page.route(isReports, (route) =>
+    route.fulfill({ contentType: 'text/html', body }),
+  )
 }
 
 /** Returns the cookies of localhost, without the cookie that a sign-out leaves. */
@@ -553,5 +738,8 @@ async function sessionStatus(page: Page): Promise<number> {
 }
 
 function sessionsOf(sql: Sql, user: User) {
-  return sql('SELECT generation, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1', [user.id])
+  return sql(
+    'SELECT generation, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1',
+    [user.id],
+  )
 }

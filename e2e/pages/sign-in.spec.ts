@@ -3,7 +3,14 @@ import type { Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
 import { addConnection } from '../../lib/sso/manage'
 import { keepCookies } from '../support/cookies'
-import { expect, heading, holdScripts, newPassword, newToken, test } from '../support/fixtures'
+import {
+  expect,
+  heading,
+  holdScripts,
+  newPassword,
+  newToken,
+  test,
+} from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { complaintsOf, violationsOf } from '../support/page-checks'
 import { respondWith } from '../support/page-states'
@@ -16,7 +23,10 @@ import { type Smtp, startSmtp } from '../support/smtp'
 
 let database: OwnDatabase
 let smtp: Smtp
-/** A server without connections. It has its own database because it sends all emails that are queued there. */
+/**
+ * A server without connections. It has its own database because it sends all emails that
+ * are queued there.
+ */
 let server: Server
 /** A server with connections that uses the database of the worker. */
 let mixed: Server
@@ -62,12 +72,16 @@ async function fill(page: Page, address: string, secret: string): Promise<void> 
   await button(page).click()
 }
 
-test('a user who forgot the password gets a link by email, sets a new one, and signs in with it', async ({ page }) => {
+test('a user who forgot the password gets a link by email, sets a new one, and signs in with it', async ({
+  page,
+}) => {
   const complaints = complaintsOf(page.context())
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const changed = newPassword()
   const requests: string[] = []
-  page.on('request', (request) => requests.push(`${request.url()} ${request.headers().cookie}`))
+  page.on('request', (request) =>
+    requests.push(`${request.url()} ${request.headers().cookie}`),
+  )
   await page.goto(`${server.url}/sign-in`)
   await expect(email(page)).toBeFocused()
   await page.keyboard.type(user.email.toUpperCase())
@@ -75,7 +89,11 @@ test('a user who forgot the password gets a link by email, sets a new one, and s
   await expect(email(page)).toHaveValue(user.email.toUpperCase())
   await page.getByRole('button', { name: 'Send reset link' }).click()
   await expect(heading(page)).toHaveText('Check your email')
-  await expect(page.getByText(`We’ve sent a link to ${user.email.toUpperCase()}, if it has an account.`)).toBeVisible()
+  await expect(
+    page.getByText(
+      `We’ve sent a link to ${user.email.toUpperCase()}, if it has an account.`,
+    ),
+  ).toBeVisible()
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
   const [mail] = smtp.mailsTo(user.email)
   await page.setViewportSize({ width: 320, height: 640 })
@@ -83,7 +101,10 @@ test('a user who forgot the password gets a link by email, sets a new one, and s
   await page.setContent(mail!.html!)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    expect(await violationsOf(page, { runOnly: ['wcag2a', 'wcag2aa'] }), colorScheme).toEqual([])
+    expect(
+      await violationsOf(page, { runOnly: ['wcag2a', 'wcag2aa'] }),
+      colorScheme,
+    ).toEqual([])
   }
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
 
@@ -106,7 +127,9 @@ test('a user who forgot the password gets a link by email, sets a new one, and s
   await expect(password(page)).toBeFocused()
   await page.keyboard.type(user.password)
   await page.keyboard.press('Enter')
-  await expect(password(page)).toHaveAccessibleDescription(/^Error: The email address or the password is wrong/)
+  await expect(password(page)).toHaveAccessibleDescription(
+    /^Error: The email address or the password is wrong/,
+  )
   await expect(page).toHaveTitle('Error: Sign in – Dashboard')
   await expect(email(page)).toHaveValue(user.email)
   await expect(password(page)).toHaveAttribute('aria-invalid', 'true')
@@ -129,9 +152,14 @@ test('a user who forgot the password gets a link by email, sets a new one, and s
   expect(complaints).toEqual([])
 })
 
-test('without JavaScript and in German, sends a link, and rejects two addresses', async ({ browserProcess }) => {
+test('without JavaScript and in German, sends a link, and rejects two addresses', async ({
+  browserProcess,
+}) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
-  const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE' })
+  const context = await browserProcess.newContext({
+    javaScriptEnabled: false,
+    locale: 'de-DE',
+  })
   const page = await context.newPage()
   await page.goto(`${server.url}/forgot-password`)
   await page.getByLabel('E‑Mail-Adresse').fill('a@example.com, b@example.com')
@@ -141,14 +169,23 @@ test('without JavaScript and in German, sends a link, and rejects two addresses'
   await page.getByLabel('E‑Mail-Adresse').fill(user.email)
   await page.getByRole('button', { name: 'Link senden' }).click()
   await expect(heading(page)).toHaveText('Sehen Sie in Ihr Postfach')
-  await expect(page.getByText('einen Link an die eingegebene Adresse gesendet')).toBeVisible()
+  await expect(
+    page.getByText('einen Link an die eingegebene Adresse gesendet'),
+  ).toBeVisible()
   await expect(page.locator('#wait')).toBeHidden()
-  await expect(page.getByRole('link', { name: 'Erneut anfordern' })).toHaveAttribute('aria-disabled', 'false')
+  await expect(page.getByRole('link', { name: 'Erneut anfordern' })).toHaveAttribute(
+    'aria-disabled',
+    'false',
+  )
   await context.close()
-  await expect.poll(() => smtp.mailsTo(user.email)[0]?.subject).toBe('Neues Passwort für Dashboard wählen')
+  await expect
+    .poll(() => smtp.mailsTo(user.email)[0]?.subject)
+    .toBe('Neues Passwort für Dashboard wählen')
 })
 
-test('allows another request after a minute, even without browser storage', async ({ page }) => {
+test('allows another request after a minute, even without browser storage', async ({
+  page,
+}) => {
   const again = page.getByRole('link', { name: 'Ask again' })
   await page.clock.install()
   for (const isBlocked of [false, true]) {
@@ -156,7 +193,11 @@ test('allows another request after a minute, even without browser storage', asyn
     await page.goto(`${server.url}/forgot-password`)
     await email(page).fill('nobody@example.com') // the page is the same for every address
     await page.getByRole('button', { name: 'Send reset link' }).click()
-    await expect(page.getByText(isBlocked ? 'to the address that you entered' : 'to nobody@example.com')).toBeVisible()
+    await expect(
+      page.getByText(
+        isBlocked ? 'to the address that you entered' : 'to nobody@example.com',
+      ),
+    ).toBeVisible()
     await expect(page.getByText(/You can ask again in (60|5\d) seconds/)).toBeVisible()
     await again.click({ force: true }) // Playwright treats aria-disabled as disabled
     await page.clock.fastForward(40_000)
@@ -174,7 +215,9 @@ test('a form of another site sends no email', async ({ page }) => {
   const other = await newPasswordUser(database.sql, { cost: 4 })
   const action = `${server.url}/forgot-password/send`
   const form = `<form method="post" action="${action}"><input name="email" value="${user.email}"><button>Go</button></form>`
-  await page.route('http://127.0.0.1:1/', (route) => route.fulfill({ contentType: 'text/html', body: form }))
+  await page.route('http://127.0.0.1:1/', (route) =>
+    route.fulfill({ contentType: 'text/html', body: form }),
+  )
   await page.goto('http://127.0.0.1:1/')
   await page.getByRole('button').click()
   await expect(page.locator('body')).toContainText('ORIGIN_REJECTED')
@@ -186,7 +229,10 @@ test('a form of another site sends no email', async ({ page }) => {
   expect(smtp.mailsTo(user.email)).toEqual([])
 })
 
-test('asks for the email address first when there are connections', async ({ page, sql }) => {
+test('asks for the email address first when there are connections', async ({
+  page,
+  sql,
+}) => {
   const complaints = complaintsOf(page.context())
   const user = await newPasswordUser(sql, { cost: 4 })
   const requests: string[] = []
@@ -219,19 +265,33 @@ test('asks for the email address first when there are connections', async ({ pag
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
   await expect(heading(page)).toHaveText('You’re signed in')
   await expect(page.getByText(user.email)).toBeVisible()
-  await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', '/?after')
+  await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute(
+    'href',
+    '/?after',
+  )
   await page.evaluate(() => window.keep('email', 'ada@example.com'))
   await page.getByRole('link', { name: 'Use another account' }).click()
   await expect(email(page)).toHaveValue('')
   expect(await keepCookies(page)).toContain('ask') // with this cookie, the identity provider asks for the account
-  await page.route('**/start?next=*', (route) => route.fulfill({ body: 'the identity provider' }))
+  await page.route('**/start?next=*', (route) =>
+    route.fulfill({ body: 'the identity provider' }),
+  )
   await email(page).fill(`ada@${domain.toUpperCase()}`)
   await page.getByRole('button', { name: 'Continue' }).click()
-  await page.waitForURL(`${mixed.url}/api/auth/sso/${slug}/start?next=${encodeURIComponent('/?after')}`)
+  await page.waitForURL(
+    `${mixed.url}/api/auth/sso/${slug}/start?next=${encodeURIComponent('/?after')}`,
+  )
 })
 
-test('asks a user of a connection for the password after a reset or on request', async ({ page, sql, url }) => {
-  const user = await newPasswordUser(sql, { cost: 4, email: `user-${randomUUID()}@${domain}` })
+test('asks a user of a connection for the password after a reset or on request', async ({
+  page,
+  sql,
+  url,
+}) => {
+  const user = await newPasswordUser(sql, {
+    cost: 4,
+    email: `user-${randomUUID()}@${domain}`,
+  })
   const changed = newPassword()
   const signIn = page.getByRole('link', { name: 'Sign in' })
   await page.goto(`${mixed.url}/reset-password?token=${await newToken(user)}`)
@@ -261,14 +321,18 @@ test('asks a user of a connection for the password after a reset or on request',
   await expect(signIn).toHaveAttribute('href', '/sign-in')
 })
 
-test('preserves the input if a form is submitted early or attempts are paused', async ({ page }) => {
+test('preserves the input if a form is submitted early or attempts are paused', async ({
+  page,
+}) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
   await page.clock.install()
   const release = await holdScripts(page)
   await page.goto(`${server.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
   await fill(page, user.email, 'wrong')
-  await expect(page.getByText('Sign-in continues as soon as this page is ready.')).toBeVisible()
+  await expect(
+    page.getByText('Sign-in continues as soon as this page is ready.'),
+  ).toBeVisible()
   release()
   await expect(page.getByText('The email address or the password is wrong')).toBeVisible()
   for (let count = 2; count <= 10; count++) {
@@ -279,7 +343,9 @@ test('preserves the input if a form is submitted early or attempts are paused', 
   }
   await password(page).fill(user.password)
   await button(page).click()
-  await expect(page.getByRole('alert').getByRole('heading', { name: 'Sign-in is paused' })).toBeVisible()
+  await expect(
+    page.getByRole('alert').getByRole('heading', { name: 'Sign-in is paused' }),
+  ).toBeVisible()
   await expect(page.getByText(/You can try again in 1[45] minutes/)).toBeVisible()
   await expect(password(page)).toHaveValue(user.password)
   const retry = page.getByRole('button', { name: 'Try again' })
@@ -298,16 +364,21 @@ test('preserves the input if a form is submitted early or attempts are paused', 
   await keepCookies(page)
 })
 
-test('uses an email address that is submitted before the scripts load or if they fail to load', async ({ page }) => {
+test('uses an email address that is submitted before the scripts load or if they fail to load', async ({
+  page,
+}) => {
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const next = page.getByRole('button', { name: 'Continue' })
-  const nextStep = () => page.waitForRequest(`${mixed.url}/sign-in?connection=${slug}&next=%2F%3Fafter`)
+  const nextStep = () =>
+    page.waitForRequest(`${mixed.url}/sign-in?connection=${slug}&next=%2F%3Fafter`)
   const release = await holdScripts(page)
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
   await email(page).fill(user.email)
   await next.click()
-  await expect(page.getByText('Sign-in continues as soon as this page is ready.')).toBeVisible()
+  await expect(
+    page.getByText('Sign-in continues as soon as this page is ready.'),
+  ).toBeVisible()
   release()
   await expect(heading(page)).toHaveText('Enter your password')
   await expect(email(page)).toHaveValue(user.email)
@@ -315,8 +386,11 @@ test('uses an email address that is submitted before the scripts load or if they
   await page.route('**/_next/static/**', (route) => route.abort())
   await page.clock.install()
   for (const passedMs of [0, 11_000]) {
-    await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: passedMs ? 'load' : 'commit' })
-    await page.clock.fastForward(passedMs) // after 10 seconds, the page no longer waits for scripts
+    await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, {
+      waitUntil: passedMs ? 'load' : 'commit',
+    })
+    // after 10 seconds, the page no longer waits for scripts
+    await page.clock.fastForward(passedMs)
     await email(page).fill(`ada@${domain}`)
     await Promise.all([nextStep(), next.click()])
   }
@@ -326,7 +400,11 @@ test('without JavaScript, users of a connection go to their provider, and others
   browserProcess,
 }) => {
   const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
-  const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE', extraHTTPHeaders })
+  const context = await browserProcess.newContext({
+    javaScriptEnabled: false,
+    locale: 'de-DE',
+    extraHTTPHeaders,
+  })
   const page = await context.newPage()
   const address = page.getByLabel('E‑Mail-Adresse')
   const continueWith = async (typed: string) => {
@@ -335,28 +413,49 @@ test('without JavaScript, users of a connection go to their provider, and others
     await page.getByRole('button', { name: 'Weiter', exact: true }).click()
   }
   await continueWith(`ada@${domain}`)
-  await expect(heading(page)).toHaveText('Sie werden zu Ihrer Organisation weitergeleitet')
+  await expect(heading(page)).toHaveText(
+    'Sie werden zu Ihrer Organisation weitergeleitet',
+  )
 
   await continueWith('ada@example.com')
   await expect(page).toHaveURL(`${mixed.url}/sign-in?step=password&next=%2F%3Fafter`)
-  await expect(page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' })).toBeVisible()
+  await expect(
+    page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' }),
+  ).toBeVisible()
   await expect(page.getByLabel('Passwort', { exact: true })).toBeHidden()
 
   await continueWith('ada@localhost')
   await expect(page).toHaveURL(`${mixed.url}/sign-in?error=email&next=%2F%3Fafter`)
   await expect(page.getByRole('alert')).toContainText('Geben Sie eine E‑Mail-Adresse ein')
   await expect(address).toHaveAccessibleDescription(/Geben Sie eine E‑Mail-Adresse ein/)
-  await expect(page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' })).toBeVisible()
+  await expect(
+    page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' }),
+  ).toBeVisible()
   await context.close()
 })
 
-test('every form shows only one error message, and has the same wait before a retry', async ({ page, user }) => {
+test('every form shows only one error message, and has the same wait before a retry', async ({
+  page,
+  user,
+}) => {
   const [signIn, mixedSignIn] = [`${server.url}/sign-in`, `${mixed.url}/sign-in`]
   const submit = page.locator('button[type=submit]')
   for (const [form, api, field, good, empty] of [
     [signIn, paths.signIn, 'password', 'lantern otter meadow', 'Enter your password.'],
-    [mixedSignIn, paths.findSsoConnection, 'email', 'ada@example.com', 'Enter an email address'],
-    [`${server.url}/forgot-password`, paths.forgotPassword, 'email', 'ada@example.com', 'Enter an email address'],
+    [
+      mixedSignIn,
+      paths.findSsoConnection,
+      'email',
+      'ada@example.com',
+      'Enter an email address',
+    ],
+    [
+      `${server.url}/forgot-password`,
+      paths.forgotPassword,
+      'email',
+      'ada@example.com',
+      'Enter an email address',
+    ],
     [
       `${mixed.url}/reset-password?token=${await newToken(user)}`,
       paths.resetPassword,
@@ -370,7 +469,8 @@ test('every form shows only one error message, and has the same wait before a re
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.goto(form)
     await page.locator('html[data-ready]').waitFor({ state: 'attached' })
-    if (field === 'password' && (await email(page).count())) await email(page).fill('ada@example.com')
+    if (field === 'password' && (await email(page).count()))
+      await email(page).fill('ada@example.com')
     await expect(input).toHaveAttribute('dir', 'ltr')
     await expect(input).toHaveAttribute('enterkeyhint', hint)
     await input.fill('')
@@ -392,7 +492,9 @@ test('every form shows only one error message, and has the same wait before a re
     await expect(submit).toHaveAttribute('aria-disabled', 'true')
     await expectAboveFold(page)
     await page.context().setOffline(false)
-    await page.route(`**${api}`, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+    await page.route(`**${api}`, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), {
+      times: 1,
+    })
     await submit.click()
     await expect(page.getByText('You can try again in 1 second.')).toBeVisible()
     await expect(submit).toHaveAttribute('aria-disabled', 'true')
@@ -403,7 +505,9 @@ test('every form shows only one error message, and has the same wait before a re
   }
 })
 
-/** Expects that the main button is visible without scrolling on a desktop and on a phone. */
+/**
+ * Expects that the main button is visible without scrolling on a desktop and on a phone.
+ */
 async function expectAboveFold(page: Page): Promise<void> {
   for (const [width, height] of [
     [390, 844],

@@ -14,10 +14,17 @@ import { holders } from '../support/page-checks'
 import { hold, respondWith, retryThrice } from '../support/page-states'
 
 const rejected = 'This sign-in has expired'
-const unavailable = (seconds: number) => respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
-const sessions = (sql: Sql, user: User) => sql('SELECT * FROM sessions WHERE user_id = $1', [user.id])
+const unavailable = (seconds: number) =>
+  respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
+const sessions = (sql: Sql, user: User) =>
+  sql('SELECT * FROM sessions WHERE user_id = $1', [user.id])
 
-test('a code signs in, and redirects to the dashboard', async ({ page, context, user, sql }) => {
+test('a code signs in, and redirects to the dashboard', async ({
+  page,
+  context,
+  user,
+  sql,
+}) => {
   const posts = countPosts(page)
   const code = await newCode(user)
   await page.goto(`/sso/callback?code=${code}`)
@@ -29,12 +36,18 @@ test('a code signs in, and redirects to the dashboard', async ({ page, context, 
   const [session, ...others] = await sessions(sql, user)
   expect(others).toEqual([])
   expect(session).toMatchObject({ revoked_at: null })
-  expect(await sql('SELECT used_at FROM exchange_codes WHERE user_id = $1', [user.id])).toEqual([
-    { used_at: expect.any(Date) },
-  ])
+  expect(
+    await sql('SELECT used_at FROM exchange_codes WHERE user_id = $1', [user.id]),
+  ).toEqual([{ used_at: expect.any(Date) }])
   const [cookie] = await context.cookies()
   expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Lax', path: '/' })
-  expect(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length])).toEqual(['', 0, 0])
+  expect(
+    await page.evaluate(() => [
+      document.cookie,
+      localStorage.length,
+      sessionStorage.length,
+    ]),
+  ).toEqual(['', 0, 0])
 
   await page.getByRole('button', { name: 'Sign out' }).click()
   await expect(heading(page)).toHaveText('You’ve been signed out')
@@ -43,7 +56,11 @@ test('a code signs in, and redirects to the dashboard', async ({ page, context, 
   expect((await sessions(sql, user))[0]).toMatchObject({ revoked_at: expect.any(Date) })
 })
 
-test('if scripts fail to load, posts once and signs in or shows an error with a link', async ({ page, user, sql }) => {
+test('if scripts fail to load, posts once and signs in or shows an error with a link', async ({
+  page,
+  user,
+  sql,
+}) => {
   const posts = countPosts(page)
   await page.route('**/_next/static/**', (route) => route.abort())
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
@@ -60,7 +77,9 @@ test('if scripts fail to load, posts once and signs in or shows an error with a 
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('posts the code and looks up the session only once, before the scripts load', async ({ page }) => {
+test('posts the code and looks up the session only once, before the scripts load', async ({
+  page,
+}) => {
   const requests: string[] = []
   page.on('request', (request) => requests.push(new URL(request.url()).pathname))
   const release = await holdScripts(page)
@@ -70,10 +89,17 @@ test('posts the code and looks up the session only once, before the scripts load
   release()
   await expect(heading(page)).toHaveText(rejected)
   await page.waitForTimeout(500)
-  expect(requests.filter((path) => path.startsWith('/api/'))).toEqual([exchangePath, paths.getSession])
+  expect(requests.filter((path) => path.startsWith('/api/'))).toEqual([
+    exchangePath,
+    paths.getSession,
+  ])
 })
 
-test('after a rejected code, continues with a session that another tab starts later', async ({ page, user, url }) => {
+test('after a rejected code, continues with a session that another tab starts later', async ({
+  page,
+  user,
+  url,
+}) => {
   let end = () => {}
   const signedIn = new Promise<void>((resolve) => (end = resolve))
   let lookUps = 0
@@ -84,14 +110,22 @@ test('after a rejected code, continues with a session that another tab starts la
   })
   await page.goto('/sso/callback?code=x&next=/reports')
   await expect(heading(page)).toHaveText(rejected)
-  await page.context().request.post(exchangePath, { data: { code: await newCode(user) }, headers: { origin: url } })
+  await page.context().request.post(exchangePath, {
+    data: { code: await newCode(user) },
+    headers: { origin: url },
+  })
   end()
   await expect(heading(page)).toHaveText('You’re already signed in')
   await expect(page.getByText(user.email)).toBeVisible()
   await page.waitForURL('/reports')
 })
 
-test('Back skips the callback page, and reloading it does not sign in again', async ({ page, user, url, sql }) => {
+test('Back skips the callback page, and reloading it does not sign in again', async ({
+  page,
+  user,
+  url,
+  sql,
+}) => {
   await page.route(exchangePath, unavailable(1), { times: 1 })
   await page.goto('/nothing')
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
@@ -116,14 +150,20 @@ test('sends no request if there is neither a code nor a session', async ({ page 
   expect(asked.filter((path) => path.startsWith('/api/'))).toEqual([])
 })
 
-test('a used code continues with the session, or leads to an error without one', async ({ page, user, sql }) => {
+test('a used code continues with the session, or leads to an error without one', async ({
+  page,
+  user,
+  sql,
+}) => {
   const code = await newCode(user)
   await page.goto(`/sso/callback?code=${code}`)
   await page.waitForURL('/')
   await page.goto(`/sso/callback?code=${code}`)
   await expect(heading(page)).toHaveText('You’re already signed in')
   await expect(heading(page)).toHaveText('You’re signed in') // redirected automatically
-  expect(await sessions(sql, user)).toEqual([expect.objectContaining({ revoked_at: null })])
+  expect(await sessions(sql, user)).toEqual([
+    expect.objectContaining({ revoked_at: null }),
+  ])
 
   await page.context().clearCookies()
   const response = page.waitForResponse(`**${exchangePath}`)
@@ -137,16 +177,23 @@ test('a used code continues with the session, or leads to an error without one',
 })
 
 test('?next= redirects only within this site', async ({ page, user }) => {
-  await page.goto(`/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent('/nothing?x=1#top')}`)
+  await page.goto(
+    `/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent('/nothing?x=1#top')}`,
+  )
   await page.waitForURL('/nothing?x=1#top')
   // lib/page/next-path.spec.ts tests more destinations.
   for (const stolen of ['//evil.example', 'javascript:alert(1)']) {
-    await page.goto(`/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent(stolen)}`)
+    await page.goto(
+      `/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent(stolen)}`,
+    )
     await page.waitForURL('/')
   }
 })
 
-test('shows our own text for an error of the identity provider, and sends no POST request', async ({ page, user }) => {
+test('shows our own text for an error of the identity provider, and sends no POST request', async ({
+  page,
+  user,
+}) => {
   const posts = countPosts(page)
   const unknown = 'Your organization’s sign-in service didn’t sign you in'
   for (const [error, title, icon] of [
@@ -167,8 +214,8 @@ test('shows our own text for an error of the identity provider, and sends no POS
 })
 
 test('allows a retry by keyboard only after the wait', async ({ page, user, sql }) => {
-  // This route is never removed. Without any route, interception would stop, and could miss a
-  // request after its restart.
+  // This route is never removed. Without any route, interception would stop, and could
+  // miss a request after its restart.
   await page.route(exchangePath, (route) => route.continue())
   await page.route(exchangePath, unavailable(2), { times: 1 })
   const posts = countPosts(page)
@@ -180,7 +227,9 @@ test('allows a retry by keyboard only after the wait', async ({ page, user, sql 
   await expect(button).toHaveAttribute('aria-disabled', 'true')
   await page.keyboard.press('Enter')
   expect(posts).toHaveLength(1)
-  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
+  await expect(
+    page.getByRole('status').filter({ hasText: 'You can try again now.' }),
+  ).toBeVisible()
   const release = await hold(page, exchangePath)
   await page.keyboard.press('Enter')
   await expect(heading(page)).toHaveText('Signing you in')
@@ -191,7 +240,9 @@ test('allows a retry by keyboard only after the wait', async ({ page, user, sql 
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('after three retries, removes the code from the page, and shows the language list again', async ({ page }) => {
+test('after three retries, removes the code from the page, and shows the language list again', async ({
+  page,
+}) => {
   const posts = countPosts(page)
   const languages = page.locator('#language')
   await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 1))
@@ -218,7 +269,10 @@ test('offers a new sign-in if the code would expire before a retry', async ({ pa
       const now = performance.now.bind(performance)
       performance.now = () => now() + passed
     }, passedMs)
-    await page.route(exchangePath, passedMs ? unavailable(wait) : respondWith(429, { code: 'RATE_LIMITED' }, wait))
+    await page.route(
+      exchangePath,
+      passedMs ? unavailable(wait) : respondWith(429, { code: 'RATE_LIMITED' }, wait),
+    )
     await page.goto('/sso/callback?code=x')
     await expect(heading(page)).toHaveText(title)
     await expect(page.getByRole('main').getByRole('button')).toHaveText(['Copy'])
@@ -226,10 +280,16 @@ test('offers a new sign-in if the code would expire before a retry', async ({ pa
   }
 })
 
-test('sends nothing while offline, and signs in after the browser is online again', async ({ page, context, user }) => {
+test('sends nothing while offline, and signs in after the browser is online again', async ({
+  page,
+  context,
+  user,
+}) => {
   const code = await newCode(user)
   const posts = countPosts(page)
-  await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }))
+  await page.addInitScript(() =>
+    Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }),
+  )
   await page.goto(`/sso/callback?code=${code}`)
   await expect(heading(page)).toHaveText('You’re offline')
   expect(posts).toEqual([])
@@ -245,7 +305,11 @@ test('sends nothing while offline, and signs in after the browser is online agai
   expect(posts).toHaveLength(1)
 })
 
-test('offers a link to continue if the response to a sign-in is lost', async ({ page, user, sql }) => {
+test('offers a link to continue if the response to a sign-in is lost', async ({
+  page,
+  user,
+  sql,
+}) => {
   let reference = ''
   await page.route(exchangePath, async (route) => {
     reference = (await route.fetch()).headers()['x-request-id']!
@@ -253,7 +317,8 @@ test('offers a link to continue if the response to a sign-in is lost', async ({ 
   })
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('We lost the connection')
-  await expect(page.getByText(reference)).toBeVisible() // the reference that the server logged
+  // the reference that the server logged
+  await expect(page.getByText(reference)).toBeVisible()
   await expect(page.getByRole('link', { name: 'Continue' })).toBeVisible()
   expect(await sessions(sql, user)).toHaveLength(1)
 })

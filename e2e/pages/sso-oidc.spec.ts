@@ -1,13 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
-import { disableConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
+import {
+  disableConnection,
+  listConnections,
+  type NewConnection,
+} from '../../lib/sso/manage'
 import { ssoUrl } from '../../lib/sso/urls'
 import { addTestConnection } from '../support/connection'
 import { expect, heading, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 
-// Tests complete sign-ins through a provider that uses another implementation of OpenID Connect.
+// Tests complete sign-ins through a provider that uses another implementation of OpenID
+// Connect.
 
 let provider: LocalProvider
 let slug: string
@@ -20,7 +25,10 @@ test.beforeEach(async () => {
     const id = name.toLowerCase()
     return { id, name, email: `${id}@${domain}` }
   })
-  provider = await startLocalProvider({ redirectUris: [ssoUrl(slug, 'callback')], people })
+  provider = await startLocalProvider({
+    redirectUris: [ssoUrl(slug, 'callback')],
+    people,
+  })
 })
 test.afterEach(() => provider.stop())
 
@@ -29,15 +37,29 @@ async function connect(overriding: Partial<NewConnection> = {}): Promise<void> {
   const settings = { kind: 'oidc', issuer, clientId } as const
   const secrets = { clientSecret: keepSecret(clientSecret) }
   const name = `Acme ${slug}`
-  await addTestConnection(domain, { slug, name, settings, secrets, provision: true, listed: true, ...overriding })
+  await addTestConnection(domain, {
+    slug,
+    name,
+    settings,
+    secrets,
+    provision: true,
+    listed: true,
+    ...overriding,
+  })
 }
 
-const choose = (page: Page, name: string) => page.getByRole('link', { name: new RegExp(`^${name} `) }).click()
+const choose = (page: Page, name: string) =>
+  page.getByRole('link', { name: new RegExp(`^${name} `) }).click()
 const atProvider = (page: Page) => expect(heading(page)).toHaveText('Choose an account')
 const emailsOf = async (sql: Sql) =>
-  (await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY 1', [`%@${domain}`])).map((user) => user.email)
+  (
+    await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY 1', [`%@${domain}`])
+  ).map((user) => user.email)
 
-test('signs in by email address from the start page, and then opens `next`', async ({ page, sql }) => {
+test('signs in by email address from the start page, and then opens `next`', async ({
+  page,
+  sql,
+}) => {
   await connect()
   const urls: string[] = []
   page.on('request', (request) => urls.push(request.url()))
@@ -48,7 +70,9 @@ test('signs in by email address from the start page, and then opens `next`', asy
   await page.goto('/?next=/reports?year=2026')
   await page.getByRole('link', { name: 'Sign in', exact: true }).click()
   await continueWith('ada@nowhere.example')
-  await expect(page.locator('#email-error')).toContainText('There’s no sign-in for this email address')
+  await expect(page.locator('#email-error')).toContainText(
+    'There’s no sign-in for this email address',
+  )
   await expect(page).toHaveTitle(/^Error: Sign in – /)
   await continueWith(`ada@${domain.toUpperCase()}`)
   await atProvider(page)
@@ -65,9 +89,13 @@ test('signs in by email address from the start page, and then opens `next`', asy
   expect(await emailsOf(sql)).toEqual([`ada@${domain}`])
 })
 
-test('sends the documented number of requests, and another user replaces the session', async ({ page, sql }) => {
+test('sends the documented number of requests, and another user replaces the session', async ({
+  page,
+  sql,
+}) => {
   await connect()
-  const remaining = async () => (await page.request.get('/api/health')).headers().ratelimit!.match(/r=(\d+)/)![1]
+  const remaining = async () =>
+    (await page.request.get('/api/health')).headers().ratelimit!.match(/r=(\d+)/)![1]
   for (const [name, cost] of [
     ['Ada', 8],
     ['Grace', 6],
@@ -81,14 +109,18 @@ test('sends the documented number of requests, and another user replaces the ses
       await expect(heading(page)).toHaveText('Sign in to Dashboard')
       await expect(page.getByText('or', { exact: true })).toBeVisible()
       const button = page.getByRole('link', { name: `Continue with Acme ${slug}` })
-      expect(await button.locator('svg').boundingBox()).toMatchObject({ width: 20, height: 20 })
+      expect(await button.locator('svg').boundingBox()).toMatchObject({
+        width: 20,
+        height: 20,
+      })
       await button.click()
     }
     await atProvider(page)
     await choose(page, name)
     await page.waitForURL('/#top')
     await expect(page.getByText(`${name.toLowerCase()}@${domain}`)).toBeVisible()
-    expect(before - Number(await remaining())).toBe(cost + 1) // plus the request of `remaining`
+    // plus the request of `remaining`
+    expect(before - Number(await remaining())).toBe(cost + 1)
   }
   const sessions = await sql(
     `SELECT email, revoked_at IS NOT NULL AS revoked FROM sessions JOIN users ON users.id = user_id
@@ -129,29 +161,43 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
     page.on('response', (response) => sent.push(response.headerValue('x-request-id')))
     await act(page)
     await expect(heading(page)).toHaveText(title)
-    expect(await Promise.all(sent)).toContain(await page.locator('.reference code').innerText())
-    // `next` is stored in the SSO attempt, which is not read if the connection is disabled.
-    const link = ending === 'the connection is disabled' ? '/sign-in' : '/sign-in?next=%2Freports'
-    await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', link)
+    expect(await Promise.all(sent)).toContain(
+      await page.locator('.reference code').innerText(),
+    )
+    // `next` is stored in the SSO attempt, which is not read if the connection is
+    // disabled.
+    const link =
+      ending === 'the connection is disabled' ? '/sign-in' : '/sign-in?next=%2Freports'
+    await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute(
+      'href',
+      link,
+    )
     expect(await emailsOf(sql)).toEqual([])
     if (ending !== 'the connection is disabled') return
     await page.goto('/sign-in')
-    await expect(page.getByRole('link', { name: `Continue with Acme ${slug}` })).toHaveCount(0)
+    await expect(
+      page.getByRole('link', { name: `Continue with Acme ${slug}` }),
+    ).toHaveCount(0)
   })
 }
 
-test('if an account has no access, names it on the page but in no URL, and asks once for another', async ({ page }) => {
+test('if an account has no access, names it on the page but in no URL, and asks once for another', async ({
+  page,
+}) => {
   await connect({ provision: false })
   const prompts: (string | null)[] = []
   const urls: string[] = []
   page.on('request', (request) => {
     urls.push(`${request.url()} ${request.headers().referer ?? ''}`)
     const { pathname, searchParams } = new URL(request.url())
-    if (pathname === '/auth' && searchParams.has('client_id')) prompts.push(searchParams.get('prompt'))
+    if (pathname === '/auth' && searchParams.has('client_id'))
+      prompts.push(searchParams.get('prompt'))
   })
   await startAndChoose('Ada')(page)
   await expect(heading(page)).toHaveText('You don’t have access to Dashboard')
-  await expect(page.getByText(`Your organization signed you in as ada@${domain}`)).toBeVisible()
+  await expect(
+    page.getByText(`Your organization signed you in as ada@${domain}`),
+  ).toBeVisible()
   expect(await page.evaluate(() => document.cookie)).not.toContain('ask')
   await page.getByRole('link', { name: 'Sign in again' }).click()
   await page.getByRole('link', { name: `Continue with Acme ${slug}` }).click()
@@ -162,9 +208,15 @@ test('if an account has no access, names it on the page but in no URL, and asks 
   expect(urls.filter((url) => /ada(@|%40)|YWRh/.test(url))).toEqual([])
 })
 
-test('works without JavaScript, but with one more link to click', async ({ browserProcess, url }) => {
+test('works without JavaScript, but with one more link to click', async ({
+  browserProcess,
+  url,
+}) => {
   await connect()
-  const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
+  const context = await browserProcess.newContext({
+    baseURL: url,
+    javaScriptEnabled: false,
+  })
   const page = await context.newPage()
   await page.goto('/sign-in?next=/reports')
   await page.getByLabel('Email address').fill(`ada@${domain}`)

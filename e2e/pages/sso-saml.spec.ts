@@ -4,7 +4,8 @@ import { newSamlProvider, type SamlProvider } from '../support/saml-provider'
 import { connectSaml, requestIdIn } from '../support/saml-visitor'
 import { keepSecret } from '../support/secrets'
 
-// Tests complete sign-ins in a browser, which sends no cookies with forms of another site.
+// Tests complete sign-ins in a browser, which sends no cookies with forms of another
+// site.
 
 let provider: SamlProvider
 let pages: Awaited<ReturnType<typeof startSamlPages>>
@@ -22,22 +23,34 @@ test.beforeEach(async ({ url, page }) => {
     const isRequested = request.searchParams.has('SAMLRequest')
     if (relayState && isRequested) keepSecret(relayState)
     const requestId = isRequested && isAttentive ? requestIdIn(request) : '_unsolicited'
-    const response = keepSecret(provider.respond({ response: true, requestId, email: `ada@${slug}.example.org` }))
-    return { acsUrl: provider.settings.acsUrl, response, relayState: isAttentive ? relayState : '' }
+    const response = keepSecret(
+      provider.respond({ response: true, requestId, email: `ada@${slug}.example.org` }),
+    )
+    return {
+      acsUrl: provider.settings.acsUrl,
+      response,
+      relayState: isAttentive ? relayState : '',
+    }
   })
   provider.settings.ssoUrl = pages.ssoUrl
   slug = await connectSaml(provider, url, { name: 'Acme SAML' })
   posted = []
   page.on('request', async (request) => {
-    if (request.url() === provider.settings.acsUrl) posted.push((await request.allHeaders()).cookie)
+    if (request.url() === provider.settings.acsUrl)
+      posted.push((await request.allHeaders()).cookie)
   })
 })
 test.afterEach(() => pages.stop())
 
 const sessionsOf = (sql: Sql) =>
-  sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1', [`ada@${slug}.example.org`])
+  sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1', [
+    `ada@${slug}.example.org`,
+  ])
 
-test('signs in by email address from the start page, and then opens `next`', async ({ page, sql }) => {
+test('signs in by email address from the start page, and then opens `next`', async ({
+  page,
+  sql,
+}) => {
   await page.goto('/?next=/reports?year=2026')
   await page.getByRole('link', { name: 'Sign in', exact: true }).click()
   await page.getByLabel('Email address').fill(`ada@${slug}.example.org`)
@@ -50,7 +63,10 @@ test('signs in by email address from the start page, and then opens `next`', asy
   await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
 })
 
-test('signs in from a link at the provider, and then opens the RelayState of the link', async ({ page, sql }) => {
+test('signs in from a link at the provider, and then opens the RelayState of the link', async ({
+  page,
+  sql,
+}) => {
   for (const [query, next] of [
     ['', '/'],
     ['?RelayState=%2Freports%3Fyear%3D2026', '/reports?year=2026'],
@@ -63,9 +79,15 @@ test('signs in from a link at the provider, and then opens the RelayState of the
   expect(await sessionsOf(sql)).toHaveLength(2)
 })
 
-test('Back to the provider’s page continues with a session or, without one, signs in again', async ({ page, sql }) => {
+test('Back to the provider’s page continues with a session or, without one, signs in again', async ({
+  page,
+  sql,
+}) => {
   const visited: string[] = []
-  page.on('request', (request) => request.url().startsWith(pages.ssoUrl) && visited.push(request.url()))
+  page.on(
+    'request',
+    (request) => request.url().startsWith(pages.ssoUrl) && visited.push(request.url()),
+  )
   await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
   await page.waitForURL('/reports')
   await page.goto(visited[0]!)
@@ -78,7 +100,10 @@ test('Back to the provider’s page continues with a session or, without one, si
   expect(visited).toHaveLength(4)
 })
 
-test('shows an error if the provider never responds to our request', async ({ page, sql }) => {
+test('shows an error if the provider never responds to our request', async ({
+  page,
+  sql,
+}) => {
   isAttentive = false
   await page.goto(pages.ssoUrl)
   await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')

@@ -4,8 +4,9 @@ import { axeSource, complaintsOf, problemsOf } from '../support/page-checks'
 import { show, stateNames } from '../support/page-states'
 import { states } from '../support/states'
 
-// Tests each state in English, in the light scheme, 320 pixels wide, before and after a translation by
-// the browser. `npm run test:axe` checks all languages, schemes, text sizes and widths.
+// Tests each state in English, in the light scheme, 320 pixels wide, before and after a
+// translation by the browser. `npm run test:axe` checks all languages, schemes, text
+// sizes and widths.
 
 test.describe.configure({ mode: 'parallel' })
 
@@ -19,7 +20,10 @@ declare global {
 const statesPerTest = 8
 for (let first = 0; first < stateNames.length; first += statesPerTest) {
   const names = stateNames.slice(first, first + statesPerTest)
-  test(`is accessible and translatable: ${names.join('; ')}`, async ({ context, page }) => {
+  test(`is accessible and translatable: ${names.join('; ')}`, async ({
+    context,
+    page,
+  }) => {
     test.setTimeout(120_000)
     context.setDefaultTimeout(15_000)
     await page.emulateMedia({ reducedMotion: 'reduce' }) // so that axe sees no color of a transition
@@ -30,10 +34,13 @@ for (let first = 0; first < stateNames.length; first += statesPerTest) {
     const complaints = complaintsOf(context)
     const problems: string[] = []
     for (const name of names) {
-      const found = await problemsOfState(page, name).catch((error: Error) => [error.message])
+      const found = await problemsOfState(page, name).catch((error: Error) => [
+        error.message,
+      ])
       const complained = complaints.splice(0).filter(() => !states[name]!.digest)
       problems.push(...[...found, ...complained].map((problem) => `${name}: ${problem}`))
-      await page.evaluate(() => stop()) // requests without a response would block those of the next state
+      // requests without a response would block those of the next state
+      await page.evaluate(() => stop())
     }
     expect(problems).toEqual([])
   })
@@ -47,15 +54,18 @@ async function problemsOfState(page: Page, name: string): Promise<string[]> {
   await show(page, name)
   if (substitute || digest) return problemsOf(page)
   if (!scripts) await page.locator('main font').first().waitFor({ state: 'attached' })
-  const problems = [...(await problemsOf(page)), ...(await page.evaluate(translationProblems, typed))]
+  const problems = [
+    ...(await problemsOf(page)),
+    ...(await page.evaluate(translationProblems, typed)),
+  ]
   if (scripts || !(mocks || offline || steps.length > 0)) return problems
   await goOn(page)
   return [...problems, ...(await page.evaluate(translationProblems, typed))]
 }
 
 /**
- * Changes a page as the translation of a browser does. Replaces each text with a <font> after React
- * has hydrated the page.
+ * Changes a page as the translation of a browser does. Replaces each text with a <font>
+ * after React has hydrated the page.
  */
 function translate(): void {
   const replaced: { text: Text; font: HTMLElement }[] = []
@@ -74,7 +84,11 @@ function translate(): void {
   }
   const start = () => {
     wrap()
-    new MutationObserver(wrap).observe(document.body, { subtree: true, childList: true, characterData: true })
+    new MutationObserver(wrap).observe(document.body, {
+      subtree: true,
+      childList: true,
+      characterData: true,
+    })
   }
   const settleMs = 50 // React marks the elements shortly before it has hydrated the page
   const timer = setInterval(() => {
@@ -84,22 +98,34 @@ function translate(): void {
     setTimeout(start, settleMs)
   }, 20)
   window.staleTexts = () =>
-    replaced.filter(({ text, font }) => font.isConnected && font.textContent !== text.data).map(({ text }) => text.data)
+    replaced
+      .filter(({ text, font }) => font.isConnected && font.textContent !== text.data)
+      .map(({ text }) => text.data)
 }
 
 /** Returns the errors of a translated page. Runs in the page. */
 function translationProblems(typed: string): string[] {
   const problems = window.staleTexts().map((text) => `still shows “${text}”`)
   const field = document.querySelector<HTMLInputElement>('#password')
-  if (field?.checkVisibility() && !field.value.includes(typed)) problems.push('the password is lost')
-  if (document.querySelector('h1')?.textContent === 'Something went wrong') problems.push('crashed')
+  if (field?.checkVisibility() && !field.value.includes(typed))
+    problems.push('the password is lost')
+  if (document.querySelector('h1')?.textContent === 'Something went wrong')
+    problems.push('crashed')
   const translated = [...document.querySelectorAll('font')].filter(
-    (font) => font.closest('.brand') || /7f3c1f0a-58a1|ada@example\.com|reader-/.test(font.textContent),
+    (font) =>
+      font.closest('.brand') ||
+      /7f3c1f0a-58a1|ada@example\.com|reader-/.test(font.textContent),
   )
-  return [...problems, ...translated.map(({ textContent }) => `translates “${textContent}”`)]
+  return [
+    ...problems,
+    ...translated.map(({ textContent }) => `translates “${textContent}”`),
+  ]
 }
 
-/** In states that begin late, makes the clock of a page and its timers of one to nine seconds run five times as fast. */
+/**
+ * In states that begin late, makes the clock of a page and its timers of one to nine
+ * seconds run five times as fast.
+ */
 function speedUpLateStates(): void {
   if (!/still|(sso|reset)-unavailable/.test(location.pathname)) return
   const { setTimeout } = window
@@ -122,12 +148,16 @@ async function goOn(page: Page): Promise<void> {
   const field = page.locator('#password:visible:not([readonly])')
   if (await field.count()) await field.press('End')
   if (await field.count()) await field.pressSequentially('x')
+  // an earlier click may have removed the button
   for (const button of await page.locator('main button:visible').elementHandles())
-    await button.evaluate((element: HTMLElement) => element.click()) // an earlier click may have removed the button
+    await button.evaluate((element: HTMLElement) => element.click())
   await page.waitForTimeout(100)
 }
 
-test('does not translate the email address of a signed-in user', async ({ page, user }) => {
+test('does not translate the email address of a signed-in user', async ({
+  page,
+  user,
+}) => {
   await page.addInitScript(translate)
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
@@ -136,7 +166,10 @@ test('does not translate the email address of a signed-in user', async ({ page, 
   await expect(page.locator('font', { hasText: user.email })).toHaveCount(0)
 })
 
-/** Features that Chrome 111, Firefox 111 or Safari 16.4 lacks, and AbortSignal.timeout, which Safari 15 lacks. */
+/**
+ * Features that Chrome 111, Firefox 111 or Safari 16.4 lacks, and AbortSignal.timeout,
+ * which Safari 15 lacks.
+ */
 const newFeatures =
   'AbortSignal.any AbortSignal.timeout Array.fromAsync Array.prototype.toSorted Array.prototype.with Map.groupBy ' +
   'Object.groupBy Promise.try Promise.withResolvers Set.prototype.union Set.prototype.intersection URL.canParse URL.parse ' +
@@ -146,11 +179,23 @@ test('works in the oldest browsers that docs/api.md names', async ({ page }) => 
   await page.addInitScript(newFeatures.replace(/\S+/g, 'delete $&;'))
   await page.route(/\/preview\/(reset|password|account)/, async (route) => {
     const response = await route.fetch()
-    await route.fulfill({ response, body: (await response.text()).replaceAll(':has(', ':not-in-firefox-111(') })
+    await route.fulfill({
+      response,
+      body: (await response.text()).replaceAll(':has(', ':not-in-firefox-111('),
+    })
   })
   const complaints = complaintsOf(page.context())
-  const forms = ['reset: accepted', 'account: set up, recovery codes', 'password sign-in: wrong']
-  for (const name of [...forms, 'sso: signed in', 'sso: signed in already', 'reset: form, strong password shown']) {
+  const forms = [
+    'reset: accepted',
+    'account: set up, recovery codes',
+    'password sign-in: wrong',
+  ]
+  for (const name of [
+    ...forms,
+    'sso: signed in',
+    'sso: signed in already',
+    'reset: form, strong password shown',
+  ]) {
     await show(page, name)
     expect(complaints, name).toEqual([])
   }
@@ -159,15 +204,30 @@ test('works in the oldest browsers that docs/api.md names', async ({ page }) => 
   await expect(field).toHaveCSS('outline-style', 'solid')
 })
 
-test('shows an error if a script throws, and preserves the input', async ({ page, user }) => {
+test('shows an error if a script throws, and preserves the input', async ({
+  page,
+  user,
+}) => {
   const breakSending = () => {
     window.fetch = () => {
       throw new Error('as the test wants')
     }
   }
   for (const [state, label, typed, button, title] of [
-    ['email first', 'Email address', 'ada@example.org', 'Continue', 'We couldn’t sign you in'],
-    ['password', 'Password', 'lantern otter meadow', 'Sign in', 'We couldn’t sign you in'],
+    [
+      'email first',
+      'Email address',
+      'ada@example.org',
+      'Continue',
+      'We couldn’t sign you in',
+    ],
+    [
+      'password',
+      'Password',
+      'lantern otter meadow',
+      'Sign in',
+      'We couldn’t sign you in',
+    ],
   ] as const) {
     await show(page, `password sign-in: ${state}`)
     await page.locator('html[data-ready]').waitFor({ state: 'attached' })

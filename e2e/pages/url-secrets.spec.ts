@@ -23,9 +23,16 @@ const journeys = {
     parameter: 'code',
     newSecret: newCode,
     endpoint: exchangePath,
-    titles: { missing: 'We couldn’t find your sign-in', working: 'Signing you in', done: 'You’re signed in' },
+    titles: {
+      missing: 'We couldn’t find your sign-in',
+      working: 'Signing you in',
+      done: 'You’re signed in',
+    },
     submit: async () => {},
-    ending: { respond: respondWith(400, { code: 'SSO_EXCHANGE_INVALID' }), title: 'This sign-in has expired' },
+    ending: {
+      respond: respondWith(400, { code: 'SSO_EXCHANGE_INVALID' }),
+      title: 'This sign-in has expired',
+    },
     keepsInHistory: false,
   },
   'reset page': {
@@ -42,7 +49,10 @@ const journeys = {
       await page.getByLabel('New password').fill('lantern otter meadow')
       await page.getByRole('button', { name: 'Save password' }).click()
     },
-    ending: { respond: respondWith(200, { ok: true }), title: 'Your password has been changed' },
+    ending: {
+      respond: respondWith(200, { ok: true }),
+      title: 'Your password has been changed',
+    },
     keepsInHistory: true, // so that a reload works
   },
 }
@@ -56,40 +66,70 @@ const lostResponses: Record<string, (route: Route) => Promise<void>> = {
     await page.context().setOffline(true)
     await route.abort('internetdisconnected')
   },
-  'a redirect': (route) => route.fulfill({ status: 307, headers: { Location: '/api/auth/elsewhere' } }),
+  'a redirect': (route) =>
+    route.fulfill({ status: 307, headers: { Location: '/api/auth/elsewhere' } }),
 }
 
 for (const [name, journey] of Object.entries(journeys)) {
-  const { page: path, parameter, newSecret, endpoint, titles, submit, ending, keepsInHistory } = journey
+  const {
+    page: path,
+    parameter,
+    newSecret,
+    endpoint,
+    titles,
+    submit,
+    ending,
+    keepsInHistory,
+  } = journey
 
-  test(`${name}: removes the secret from the URL, the history and the referrer`, async ({ page, user, url }) => {
+  test(`${name}: removes the secret from the URL, the history and the referrer`, async ({
+    page,
+    user,
+    url,
+  }) => {
     const addresses: string[] = []
-    page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
+    page.on('request', (request) =>
+      addresses.push(`${request.url()} ${request.headers().referer ?? ''}`),
+    )
     await page.route(endpoint, () => {}) // the page waits for the response
     for (const separator of ['?', '#']) {
       addresses.length = 0
       const secret = await newSecret(user)
       await page.goto(`${path}${separator}${parameter}=${secret}&next=/reports&state=s`)
       await expect(heading(page)).toHaveText(titles.working)
-      await page.waitForTimeout(500) // until the router has written its own state into the history
+      // until the router has written its own state into the history
+      await page.waitForTimeout(500)
       expect(page.url()).not.toContain(secret)
-      if (separator === '?') expect(page.url()).toBe(`${url}${path}?next=%2Freports&state=s`)
-      const known = await page.evaluate(() => [location.href, document.referrer, history.state, Object.keys(window)])
+      if (separator === '?')
+        expect(page.url()).toBe(`${url}${path}?next=%2Freports&state=s`)
+      const known = await page.evaluate(() => [
+        location.href,
+        document.referrer,
+        history.state,
+        Object.keys(window),
+      ])
       if (keepsInHistory) known[2] = null
       expect(JSON.stringify(known)).not.toContain(secret)
       expect(JSON.stringify(known)).not.toMatch(/urlSecrets|earlyExchange/)
-      expect(addresses.filter((address) => address.includes(secret)).length).toBeLessThanOrEqual(1) // only the page's own request
+      expect(
+        addresses.filter((address) => address.includes(secret)).length,
+      ).toBeLessThanOrEqual(1) // only the page's own request
       await page.goto('about:blank')
     }
   })
 
-  test(`${name}: with a secret in the fragment, never shows the error for a missing secret`, async ({ page, user }) => {
+  test(`${name}: with a secret in the fragment, never shows the error for a missing secret`, async ({
+    page,
+    user,
+  }) => {
     const release = await holdScripts(page)
     await page.route(endpoint, async (route) => {
       await page.locator('html[data-ready]').waitFor()
       await route.continue()
     })
-    await page.goto(`${path}#${parameter}=${await newSecret(user)}`, { waitUntil: 'commit' })
+    await page.goto(`${path}#${parameter}=${await newSecret(user)}`, {
+      waitUntil: 'commit',
+    })
     const missing = page.locator('h1', { hasText: titles.missing })
     await expect(missing).toBeAttached()
     await expect(missing).toBeHidden()
@@ -97,11 +137,16 @@ for (const [name, journey] of Object.entries(journeys)) {
     await expect(heading(page)).toHaveText(titles.done)
   })
 
-  test(`${name}: shows an error after ten seconds without scripts, until the scripts load`, async ({ page, user }) => {
+  test(`${name}: shows an error after ten seconds without scripts, until the scripts load`, async ({
+    page,
+    user,
+  }) => {
     await page.clock.install()
     const release = await holdScripts(page)
     await page.route(endpoint, () => {})
-    await page.goto(`${path}?${parameter}=${await newSecret(user)}`, { waitUntil: 'commit' })
+    await page.goto(`${path}?${parameter}=${await newSecret(user)}`, {
+      waitUntil: 'commit',
+    })
     await expect(heading(page)).toHaveText(titles.working)
     const notLoaded = page.getByText('This page didn’t load completely')
     await expect(notLoaded).toBeHidden()
@@ -112,7 +157,10 @@ for (const [name, journey] of Object.entries(journeys)) {
     await expect(heading(page)).toHaveText(titles.working)
   })
 
-  test(`${name}: after a lost response, the outcome is unknown, and nothing is sent again`, async ({ page, user }) => {
+  test(`${name}: after a lost response, the outcome is unknown, and nothing is sent again`, async ({
+    page,
+    user,
+  }) => {
     const posts = countPosts(page)
     for (const [response, respond] of Object.entries(lostResponses)) {
       posts.length = 0
@@ -127,7 +175,10 @@ for (const [name, journey] of Object.entries(journeys)) {
     }
   })
 
-  test(`${name}: after thirty seconds without a response, the outcome is unknown`, async ({ page, user }) => {
+  test(`${name}: after thirty seconds without a response, the outcome is unknown`, async ({
+    page,
+    user,
+  }) => {
     const limits = await shortenTimeLimit(page)
     await page.route(endpoint, () => {})
     await page.goto(`${path}?${parameter}=${await newSecret(user)}`)
@@ -136,13 +187,17 @@ for (const [name, journey] of Object.entries(journeys)) {
     expect(await limits()).toEqual([30_000])
   })
 
-  test(`${name}: once the outcome is known, no object of the page contains the secret`, async ({ page, user }) => {
+  test(`${name}: once the outcome is known, no object of the page contains the secret`, async ({
+    page,
+    user,
+  }) => {
     const secret = await newSecret(user)
     const respond = await hold(page, endpoint, ending.respond)
     await page.goto(`${path}?${parameter}=${secret}`)
     await page.locator('html[data-ready]').waitFor()
     await submit(page)
-    await expect.poll(() => holders(page, secret)).toBeGreaterThan(0) // the page needs the secret for a retry
+    // the page needs the secret for a retry
+    await expect.poll(() => holders(page, secret)).toBeGreaterThan(0)
     respond()
     await expect(heading(page)).toHaveText(ending.title)
     await expect.poll(() => holders(page, secret)).toBe(0)

@@ -11,7 +11,10 @@ import { type Program, startProgram } from '../support/program'
 import { keepSecret } from '../support/secrets'
 import { freePort, type Server, startServer } from '../support/server'
 
-/** Sends no header with the IP address of a test, because the response to a preflight would not allow that header. */
+/**
+ * Sends no header with the IP address of a test, because the response to a preflight
+ * would not allow that header.
+ */
 const test = base.extend({
   context: async ({ browserProcess }, use) => {
     const context = await browserProcess.newContext()
@@ -20,7 +23,8 @@ const test = base.extend({
   },
 })
 
-// The example widget on customers' pages on 127.0.0.1. For browsers, this is another site than the login on localhost.
+// The example widget on customers' pages on 127.0.0.1. For browsers, this is another site
+// than the login on localhost.
 
 let login: Server
 let widgetServer: Program & { url: string }
@@ -34,7 +38,11 @@ test.beforeAll(async () => {
   const url = `http://127.0.0.1:${port}`
   const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
   const environment = { LOGIN_URL: login.url, PORT: String(port) }
-  const program = await startProgram([process.execPath, `${project}examples/widget/server.js`], respond, environment)
+  const program = await startProgram(
+    [process.execPath, `${project}examples/widget/server.js`],
+    respond,
+    environment,
+  )
   widgetServer = { ...program, url }
   customer = await startSite()
   stranger = await startSite()
@@ -46,14 +54,23 @@ test.afterAll(async () => {
   for (const each of [customer, stranger, widgetServer, login]) await each?.stop()
 })
 
-/** Starts a site whose pages have the HTML in `html`. `/redirect` redirects to the endpoint with the same method. */
+/**
+ * Starts a site whose pages have the HTML in `html`. `/redirect` redirects to the
+ * endpoint with the same method.
+ */
 async function startSite() {
   const site = { html: '', url: '', stop: async () => {} }
   const server = createServer((request, response) => {
-    if (request.url !== '/redirect') return response.setHeader('Content-Type', 'text/html').end(site.html)
-    const cors = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': 'Content-Type' }
+    if (request.url !== '/redirect')
+      return response.setHeader('Content-Type', 'text/html').end(site.html)
+    const cors = {
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Headers': 'Content-Type',
+    }
     const status = request.method === 'OPTIONS' ? 204 : 307
-    response.writeHead(status, { ...cors, Location: login.url + paths.startWidgetSession }).end()
+    response
+      .writeHead(status, { ...cors, Location: login.url + paths.startWidgetSession })
+      .end()
   })
   const listening = await listen(server)
   return Object.assign(site, { url: listening.url, stop: listening.stop })
@@ -63,22 +80,46 @@ const script = () =>
   `<!doctype html><body><script src="${widgetServer.url}/widget.js" data-login="${login.url}" data-token="${widget.token}" async></script>`
 
 /** Requests a JWT from a script in a page. Returns what the script can read. */
-function ask(page: Page | import('playwright/test').Frame, url = login.url + paths.startWidgetSession) {
+function ask(
+  page: Page | import('playwright/test').Frame,
+  url = login.url + paths.startWidgetSession,
+) {
   return page.evaluate(
     async ([url, widgetToken]) => {
       const headers = { 'Content-Type': 'application/json' }
       const body = JSON.stringify({ widgetToken })
-      const response = await fetch(url!, { method: 'POST', credentials: 'omit', headers, body })
+      const response = await fetch(url!, {
+        method: 'POST',
+        credentials: 'omit',
+        headers,
+        body,
+      })
       const { code, requestId, token } = await response.json()
-      const readable = ['x-request-id', 'retry-after', 'ratelimit'].map((name) => response.headers.has(name))
-      return { status: response.status, code, hasRequestId: typeof requestId === 'string', hasToken: !!token, readable }
+      const readable = ['x-request-id', 'retry-after', 'ratelimit'].map((name) =>
+        response.headers.has(name),
+      )
+      return {
+        status: response.status,
+        code,
+        hasRequestId: typeof requestId === 'string',
+        hasToken: !!token,
+        readable,
+      }
     },
     [url, widget.token],
   )
 }
-const rejected = { status: 403, code: 'ORIGIN_REJECTED', hasRequestId: true, hasToken: false }
+const rejected = {
+  status: 403,
+  code: 'ORIGIN_REJECTED',
+  hasRequestId: true,
+  hasToken: false,
+}
 
-test('the widget shows its session on an approved page, and asks for one JWT', async ({ page, context }) => {
+test('the widget shows its session on an approved page, and asks for one JWT', async ({
+  page,
+  context,
+}) => {
   await context.addCookies([{ name: 'session', value: 'of-a-user', url: login.url }])
   const requests: Promise<Record<string, string>>[] = []
   page.on('request', (request) => {
@@ -86,29 +127,43 @@ test('the widget shows its session on an approved page, and asks for one JWT', a
   })
   customer.html = script()
   await page.goto(customer.url)
-  await expect(page.locator('p')).toContainText(`Hello, page of ${customer.url}. This is the widget ${widget.slug}.`)
+  await expect(page.locator('p')).toContainText(
+    `Hello, page of ${customer.url}. This is the widget ${widget.slug}.`,
+  )
   await page.getByRole('button', { name: 'Again' }).click()
   await expect(page.getByRole('button', { name: 'Again' })).toBeVisible()
   expect(await ask(page)).toMatchObject({ status: 200, hasToken: true })
   const posts = (await Promise.all(requests)).filter((headers) => headers['content-type'])
-  expect(posts).toHaveLength(2) // the request of the widget and the last request of this test
-  for (const headers of posts) expect([headers.cookie, headers.origin]).toEqual([undefined, customer.url])
+  // the request of the widget and the last request of this test
+  expect(posts).toHaveLength(2)
+  for (const headers of posts)
+    expect([headers.cookie, headers.origin]).toEqual([undefined, customer.url])
 })
 
-test('a rejected page can read the reason, and the widget does not retry', async ({ page }) => {
+test('a rejected page can read the reason, and the widget does not retry', async ({
+  page,
+}) => {
   let count = 0
   const errors: string[] = []
   page.on('request', (request) => void (request.method() === 'POST' && count++))
-  page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())))
+  page.on(
+    'console',
+    (message) => void (message.type() === 'error' && errors.push(message.text())),
+  )
   stranger.html = script()
   await page.goto(stranger.url)
-  await expect.poll(() => errors.join()).toMatch(/The widget got no session: ORIGIN_REJECTED, request [\w-]{36}/)
+  await expect
+    .poll(() => errors.join())
+    .toMatch(/The widget got no session: ORIGIN_REJECTED, request [\w-]{36}/)
   await expect(page.locator('p')).toHaveCount(0)
   expect(count).toBe(1)
   expect(await ask(page)).toEqual({ ...rejected, readable: [true, false, true] })
 })
 
-test('rejects a sandboxed iframe, a file, and a redirect from an approved page', async ({ page, context }) => {
+test('rejects a sandboxed iframe, a file, and a redirect from an approved page', async ({
+  page,
+  context,
+}) => {
   customer.html = '<iframe sandbox="allow-scripts" src="/frame"></iframe>'
   await page.goto(customer.url)
   await expect.poll(() => page.frames()[1]?.url()).toBe(`${customer.url}/frame`)
@@ -121,7 +176,9 @@ test('rejects a sandboxed iframe, a file, and a redirect from an approved page',
   expect(await ask(local)).toMatchObject(rejected)
 })
 
-test('the widget waits for Retry-After, and tries at most three times', async ({ page }) => {
+test('the widget waits for Retry-After, and tries at most three times', async ({
+  page,
+}) => {
   const waits: number[] = []
   await page.addInitScript(() => {
     const { setTimeout } = window
@@ -135,11 +192,15 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   })
   const limited = await startServer({ RATE_LIMIT_REQUESTS: '1' })
   await page.goto(customer.url)
-  expect(await ask(page, limited.url + paths.startWidgetSession)).toMatchObject({ status: 200 })
+  expect(await ask(page, limited.url + paths.startWidgetSession)).toMatchObject({
+    status: 200,
+  })
   customer.html = script().replace(login.url, limited.url)
   await page.goto(customer.url)
   await expect(page.locator('p')).toHaveCount(0)
-  waits.push(...(await page.evaluate(() => (window as unknown as { waits: number[] }).waits)))
+  waits.push(
+    ...(await page.evaluate(() => (window as unknown as { waits: number[] }).waits)),
+  )
   expect(waits).toHaveLength(2)
   for (const ms of waits) expect(ms).toBeGreaterThan(800_000)
   const rejection = { status: 429, readable: [true, true, true] }
@@ -147,13 +208,19 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   await limited.stop()
 })
 
-test("the widget's API accepts a JWT only from its own page, and rejects a changed JWT", async ({ page }) => {
+test("the widget's API accepts a JWT only from its own page, and rejects a changed JWT", async ({
+  page,
+}) => {
   customer.html = ''
   await page.goto(customer.url)
   const token = await page.evaluate(
     async ([url, widgetToken]) => {
       const headers = { 'Content-Type': 'application/json' }
-      const response = await fetch(url!, { method: 'POST', headers, body: JSON.stringify({ widgetToken }) })
+      const response = await fetch(url!, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ widgetToken }),
+      })
       return (await response.json()).token as string
     },
     [login.url + paths.startWidgetSession, widget.token],

@@ -1,4 +1,5 @@
-// `npm run test:providers` runs this before the tests, so that downloads do not count towards their timeouts.
+// `npm run test:providers` runs this before the tests, so that downloads do not count
+// towards their timeouts.
 import { installProviders } from '../support/tools'
 
 try {

@@ -11,13 +11,18 @@ import { type Server, startServer } from '../support/server'
 let domain: string
 let smtpd: OpenSmtpd
 let server: Server
-let database: OwnDatabase // it has no connections, so the sign-in page asks for the password immediately
+// it has no connections, so the sign-in page asks for the password immediately
+let database: OwnDatabase
 
 test.beforeAll(async () => {
   database = await openOwnDatabase()
   domain = `mail-${randomBytes(6).toString('hex')}.example`
   smtpd = await startOpenSmtpd(domain)
-  server = await startServer({ ...smtpd.settings, DATABASE_URL: database.url(), PASSWORD_SIGN_IN: 'true' })
+  server = await startServer({
+    ...smtpd.settings,
+    DATABASE_URL: database.url(),
+    PASSWORD_SIGN_IN: 'true',
+  })
 })
 test.afterAll(async () => {
   await server?.stop()
@@ -32,7 +37,9 @@ async function signIn(page: Page, email: string, password: string): Promise<void
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-test('OpenSMTPD: delivers the reset link and the notice, and the user signs in again', async ({ page }) => {
+test('OpenSMTPD: delivers the reset link and the notice, and the user signs in again', async ({
+  page,
+}) => {
   const { sql } = database
   const email = `ada@${domain}`
   const { id, password: old } = await newPasswordUser(sql, { email })
@@ -45,9 +52,14 @@ test('OpenSMTPD: delivers the reset link and the notice, and the user signs in a
   await page.getByRole('button', { name: 'Send reset link' }).click()
   await expect(heading(page)).toHaveText('Check your email')
 
-  await expect.poll(async () => (await smtpd.mailsTo(email)).length, { timeout: 60_000 }).toBe(1)
+  await expect
+    .poll(async () => (await smtpd.mailsTo(email)).length, { timeout: 60_000 })
+    .toBe(1)
   const [mail] = await smtpd.mailsTo(email)
-  expect(mail).toMatchObject({ from: { address: 'login@example.com' }, to: [{ address: email }] })
+  expect(mail).toMatchObject({
+    from: { address: 'login@example.com' },
+    to: [{ address: email }],
+  })
   const link = mail!.text!.match(/http\S+\/reset-password\?token=\S+/)![0]
   expect(link.startsWith(server.url)).toBe(true)
   const changed = newPassword()
@@ -57,7 +69,9 @@ test('OpenSMTPD: delivers the reset link and the notice, and the user signs in a
   await page.getByRole('button', { name: 'Save password' }).click()
   await expect(heading(page)).toHaveText('Your password has been changed')
 
-  await expect.poll(async () => (await smtpd.mailsTo(email)).length, { timeout: 60_000 }).toBe(2)
+  await expect
+    .poll(async () => (await smtpd.mailsTo(email)).length, { timeout: 60_000 })
+    .toBe(2)
   const [, notice] = await smtpd.mailsTo(email)
   expect(notice!.subject).toBe('Your password for Dashboard was changed')
   expect(notice!.text).not.toContain('token=')
@@ -68,35 +82,62 @@ test('OpenSMTPD: delivers the reset link and the notice, and the user signs in a
   await expect(heading(page)).toHaveText('You’re signed in')
   await expect(page.getByText(email)).toBeVisible()
 
-  expect(await sql('SELECT password_changed_at > created_at AS changed FROM users WHERE id = $1', [id])).toEqual([
-    { changed: true },
-  ])
-  expect(await sql('SELECT used_at IS NOT NULL AS used FROM reset_tokens WHERE user_id = $1', [id])).toEqual([
-    { used: true },
-  ])
   expect(
-    await sql('SELECT revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1 ORDER BY created_at', [id]),
+    await sql(
+      'SELECT password_changed_at > created_at AS changed FROM users WHERE id = $1',
+      [id],
+    ),
+  ).toEqual([{ changed: true }])
+  expect(
+    await sql('SELECT used_at IS NOT NULL AS used FROM reset_tokens WHERE user_id = $1', [
+      id,
+    ]),
+  ).toEqual([{ used: true }])
+  expect(
+    await sql(
+      'SELECT revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1 ORDER BY created_at',
+      [id],
+    ),
   ).toEqual([{ revoked: true }, { revoked: false }])
   const mails = () =>
-    sql('SELECT kind, sent_at IS NOT NULL AS sent FROM mails WHERE user_id = $1 ORDER BY requested_at', [id])
+    sql(
+      'SELECT kind, sent_at IS NOT NULL AS sent FROM mails WHERE user_id = $1 ORDER BY requested_at',
+      [id],
+    )
   await expect
     .poll(mails, { timeout: 60_000 })
-    .toEqual(['reset', 'password-changed', 'new-device'].map((kind) => ({ kind, sent: true })))
+    .toEqual(
+      ['reset', 'password-changed', 'new-device'].map((kind) => ({ kind, sent: true })),
+    )
 })
 
-test('OpenSMTPD: an email is not retried if the recipient is rejected', async ({ page }) => {
+test('OpenSMTPD: an email is not retried if the recipient is rejected', async ({
+  page,
+}) => {
   const { sql } = database
   const email = `ada@elsewhere-${randomBytes(6).toString('hex')}.example`
-  const [user] = await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`, [
-    email,
-  ])
+  const [user] = await sql(
+    `INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`,
+    [email],
+  )
   await page.goto(`${server.url}/forgot-password`)
   await page.getByLabel('Email address').fill(email)
   await page.getByRole('button', { name: 'Send reset link' }).click()
   await expect(heading(page)).toHaveText('Check your email') // the page is the same for every address
   const readMails = () =>
-    sql('SELECT attempts, sent_at, gave_up_at IS NOT NULL AS gave_up FROM mails WHERE user_id = $1', [user!.id])
-  await expect.poll(readMails, { timeout: 60_000 }).toEqual([{ attempts: 1, sent_at: null, gave_up: true }])
-  expect(await sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user!.id])).toEqual([])
-  expect(server.logged('an email was given up')[0]).toMatchObject({ mail: 'reset', attempt: 1, smtpCode: 550 })
+    sql(
+      'SELECT attempts, sent_at, gave_up_at IS NOT NULL AS gave_up FROM mails WHERE user_id = $1',
+      [user!.id],
+    )
+  await expect
+    .poll(readMails, { timeout: 60_000 })
+    .toEqual([{ attempts: 1, sent_at: null, gave_up: true }])
+  expect(await sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user!.id])).toEqual(
+    [],
+  )
+  expect(server.logged('an email was given up')[0]).toMatchObject({
+    mail: 'reset',
+    attempt: 1,
+    smtpCode: 550,
+  })
 })

@@ -7,8 +7,8 @@ import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { connectionState } from '../support/sign-ins'
 
-// LemonLDAP::NG sends an array as `aud`, but no `iss` parameter. It is on 127.0.0.1 and the app on
-// localhost, so they are different sites.
+// LemonLDAP::NG sends an array as `aud`, but no `iss` parameter. It is on 127.0.0.1 and
+// the app on localhost, so they are different sites.
 
 test.describe.configure({ mode: 'serial' }) // the tests share one provider
 
@@ -32,8 +32,18 @@ test.afterAll(async () => {
 test.afterEach(() => connections(['remove', slug]))
 
 const connect = (clientSecret: string) => {
-  const provider = ['--issuer', lemonLdap.issuer, '--client-id', 'the-app', '--domain', `${slug}.example.org`]
-  return connections(['add', 'oidc', slug, ...provider, '--provision', '--list'], clientSecret)
+  const provider = [
+    '--issuer',
+    lemonLdap.issuer,
+    '--client-id',
+    'the-app',
+    '--domain',
+    `${slug}.example.org`,
+  ]
+  return connections(
+    ['add', 'oidc', slug, ...provider, '--provision', '--list'],
+    clientSecret,
+  )
 }
 
 async function signInAtProvider(page: Page): Promise<void> {
@@ -42,7 +52,11 @@ async function signInAtProvider(page: Page): Promise<void> {
   await page.locator('[type=submit]').first().click()
 }
 
-test('LemonLDAP::NG: a second sign-in, from /sign-in, finds the same user', async ({ page, sql, browserProcess }) => {
+test('LemonLDAP::NG: a second sign-in, from /sign-in, finds the same user', async ({
+  page,
+  sql,
+  browserProcess,
+}) => {
   await connect(secret)
   expect(await connections(['check', slug])).toContain(
     `the provider responds, and names itself ${lemonLdap.issuer}. It accepts the client secret.`,
@@ -74,7 +88,10 @@ test('LemonLDAP::NG: a second sign-in, from /sign-in, finds the same user', asyn
   })
 })
 
-test('LemonLDAP::NG: only `check` and the log report a wrong client secret', async ({ page, sql }) => {
+test('LemonLDAP::NG: only `check` and the log report a wrong client secret', async ({
+  page,
+  sql,
+}) => {
   await connect(keepSecret(`wrong-${secret}`))
   await expect(connections(['check', slug])).rejects.toThrow('token_invalid_client')
   await page.goto(`${server.url}/api/auth/sso/${slug}/start?next=/reports`)
@@ -83,5 +100,9 @@ test('LemonLDAP::NG: only `check` and the log report a wrong client secret', asy
   const line = server.logged('"sso-callback"').find(({ check }) => check)
   expect(line).toMatchObject({ connection: slug, check: 'token_invalid_client' })
   expect(await page.content()).not.toContain('invalid_client')
-  expect(await connectionState(sql, slug)).toMatchObject({ identities: [], sessions: [], signIns: [{ claimed: true }] })
+  expect(await connectionState(sql, slug)).toMatchObject({
+    identities: [],
+    sessions: [],
+    signIns: [{ claimed: true }],
+  })
 })

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type APIRequestContext, request } from 'playwright/test'
-import { exchangePath, expect, heading, newCode, newPassword, newToken, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  heading,
+  newCode,
+  newPassword,
+  newToken,
+  test,
+} from '../support/fixtures'
 import { type ReverseProxy, startCaddy, startNginx } from '../support/proxies'
 import { freePort, type Server, startServer } from '../support/server'
 
@@ -14,29 +22,38 @@ let servers: Server[]
 let proxies: Record<(typeof names)[number], ReverseProxy>
 
 const start = (port: number) =>
-  startServer({ PORT: String(port), PUBLIC_URL: 'https://localhost', TRUSTED_PROXIES: '1', DRAIN_MS: '' })
+  startServer({
+    PORT: String(port),
+    PUBLIC_URL: 'https://localhost',
+    TRUSTED_PROXIES: '1',
+    DRAIN_MS: '',
+  })
 
 test.beforeAll(async () => {
-  const [caddy, caddyHttp, caddyAdmin, nginx, nginxHttp, ...processes] = await Promise.all(
-    Array.from({ length: 7 }, freePort),
-  )
+  const [caddy, caddyHttp, caddyAdmin, nginx, nginxHttp, ...processes] =
+    await Promise.all(Array.from({ length: 7 }, freePort))
   ports = processes
   servers = await Promise.all(ports.map(start))
   const withCaddy = await startCaddy(caddy!, caddyHttp!, caddyAdmin!, ports)
   proxies = { Caddy: withCaddy, nginx: await startNginx(nginx!, nginxHttp!, ports) }
 })
 test.afterAll(async () => {
-  for (const { stop } of [...Object.values(proxies ?? {}), ...(servers ?? [])]) await stop()
+  for (const { stop } of [...Object.values(proxies ?? {}), ...(servers ?? [])])
+    await stop()
 })
 
-const connectTo = (proxy: ReverseProxy) => request.newContext({ baseURL: proxy.url, ignoreHTTPSErrors: true })
+const connectTo = (proxy: ReverseProxy) =>
+  request.newContext({ baseURL: proxy.url, ignoreHTTPSErrors: true })
 
 for (const name of names) {
   test(`${name}: a sign-in and a password reset work`, async ({ page, user }) => {
     const { url } = proxies[name]
     await page.goto(`${url}/sso/callback?code=${await newCode(user)}`)
     await expect(heading(page)).toHaveText('You’re signed in')
-    expect((await page.context().cookies()).find((cookie) => cookie.name === '__Host-session')?.secure).toBe(true)
+    expect(
+      (await page.context().cookies()).find((cookie) => cookie.name === '__Host-session')
+        ?.secure,
+    ).toBe(true)
 
     await page.goto(`${url}/reset-password?token=${await newToken(user)}`)
     await page.getByLabel('New password').fill(newPassword())
@@ -49,7 +66,11 @@ for (const name of names) {
     const left: number[] = []
     for (let index = 0; index < 8; index++) {
       const forged = `203.0.113.${index}`
-      const headers = { 'X-Forwarded-For': forged, 'X-Real-IP': forged, Forwarded: `for=${forged}` }
+      const headers = {
+        'X-Forwarded-For': forged,
+        'X-Real-IP': forged,
+        Forwarded: `for=${forged}`,
+      }
       const response = await client.get('/api/health', { headers })
       expect(response.status()).toBe(200)
       left.push(Number(response.headers().ratelimit!.match(/r=(\d+)/)![1]))
@@ -65,19 +86,34 @@ for (const name of names) {
       const response = await client.get(url, { headers: { Cookie: cookie } })
       return [response.status(), await response.text()]
     }
-    const cookie = Array.from({ length: 8 }, (_, index) => `other${index}=${'x'.repeat(7_500)}`).join('; ')
+    const cookie = Array.from(
+      { length: 8 },
+      (_, index) => `other${index}=${'x'.repeat(7_500)}`,
+    ).join('; ')
     expect(await get('/api/health', cookie)).toEqual([200, '{"ok":true}'])
-    expect(await get(`/api/health?state=${'x'.repeat(8_100)}`)).toEqual([200, '{"ok":true}'])
-    expect(await get(`/api/health?state=${'x'.repeat(8_200)}`)).toEqual([414, 'The URL is too long.\n'])
+    expect(await get(`/api/health?state=${'x'.repeat(8_100)}`)).toEqual([
+      200,
+      '{"ok":true}',
+    ])
+    expect(await get(`/api/health?state=${'x'.repeat(8_200)}`)).toEqual([
+      414,
+      'The URL is too long.\n',
+    ])
     await client.dispose()
   })
 }
 
-test('no request fails when one process is restarted after the other', async ({ user }) => {
+test('no request fails when one process is restarted after the other', async ({
+  user,
+}) => {
   let isOver = false
   const failures: string[] = []
   const counts: Record<string, number> = {}
-  const repeat = async (proxy: ReverseProxy, method: string, send: (client: APIRequestContext) => Promise<number>) => {
+  const repeat = async (
+    proxy: ReverseProxy,
+    method: string,
+    send: (client: APIRequestContext) => Promise<number>,
+  ) => {
     const client = await connectTo(proxy)
     while (!isOver) {
       const status = await send(client).catch((error: Error) => error.message)
@@ -88,7 +124,9 @@ test('no request fails when one process is restarted after the other', async ({ 
     await client.dispose()
   }
   const load = Object.values(proxies).flatMap((proxy) => [
-    repeat(proxy, 'GET', async (client) => (await client.get('/.well-known/jwks.json')).status()),
+    repeat(proxy, 'GET', async (client) =>
+      (await client.get('/.well-known/jwks.json')).status(),
+    ),
     repeat(proxy, 'POST', async (client) =>
       (await client.post(exchangePath, { data: { code: await newCode(user) } })).status(),
     ),
@@ -97,7 +135,9 @@ test('no request fails when one process is restarted after the other', async ({ 
     await servers[index]!.stop()
     const server = await start(port)
     servers[index] = server
-    await expect.poll(server.output).toMatch(/"route":"health".*"status":200|"status":200.*"route":"health"/) // Caddy’s check
+    await expect
+      .poll(server.output)
+      .toMatch(/"route":"health".*"status":200|"status":200.*"route":"health"/) // Caddy’s check
     await sleep(200)
   }
   isOver = true

@@ -3,15 +3,24 @@ import { writeFileSync } from 'node:fs'
 import type { Page } from 'playwright/test'
 import { connections } from '../support/command'
 import { expect, heading, type Sql, test } from '../support/fixtures'
-import { type LemonLdap, type ServiceProvider, startLemonLdap } from '../support/lemonldap'
+import {
+  type LemonLdap,
+  type ServiceProvider,
+  startLemonLdap,
+} from '../support/lemonldap'
 import { temporaryFolder } from '../support/program'
 import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { connectionState } from '../support/sign-ins'
-import { type SimpleSaml, type SimpleSamlOptions, startSimpleSaml } from '../support/simplesamlphp'
+import {
+  type SimpleSaml,
+  type SimpleSamlOptions,
+  startSimpleSaml,
+} from '../support/simplesamlphp'
 
-// The providers are on 127.0.0.1 and the app on localhost, which are different sites. So the
-// response is a cross-site POST request, with which browsers send no SameSite cookies.
+// The providers are on 127.0.0.1 and the app on localhost, which are different sites. So
+// the response is a cross-site POST request, with which browsers send no SameSite
+// cookies.
 
 let server: Server
 let slug: string
@@ -27,11 +36,24 @@ test.beforeEach(() => {
 })
 
 /** Adds a connection with the metadata of the provider. Returns our metadata. */
-async function exchangeMetadata(metadataUrl: string, parameters: string[] = []): Promise<string> {
+async function exchangeMetadata(
+  metadataUrl: string,
+  parameters: string[] = [],
+): Promise<string> {
   const folder = temporaryFolder('metadata')
   const file = `${folder.path}/metadata.xml`
   writeFileSync(file, await (await fetch(metadataUrl)).text())
-  await connections(['add', 'saml', slug, '--metadata', file, '--domain', domain(), '--provision', ...parameters])
+  await connections([
+    'add',
+    'saml',
+    slug,
+    '--metadata',
+    file,
+    '--domain',
+    domain(),
+    '--provision',
+    ...parameters,
+  ])
   folder.remove()
   const response = await fetch(serviceProviderId())
   expect(response.status).toBe(200)
@@ -45,7 +67,9 @@ async function goToProvider(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click()
 }
 
-/** Records what the provider signed and encrypted in the response that the browser posts. */
+/**
+ * Records what the provider signed and encrypted in the response that the browser posts.
+ */
 type Protection = { response: boolean; assertion: boolean; encrypted: boolean }
 
 function watchResponse(page: Page): () => Protection {
@@ -58,13 +82,22 @@ function watchResponse(page: Page): () => Protection {
   })
   return () => {
     const [envelope, assertion] = xml.split(/<(?:\w+:)?(?:Encrypted)?Assertion[ >]/)
-    const has = (name: string, part = xml) => new RegExp(`<(\\w+:)?${name}[ >]`).test(part)
+    const has = (name: string, part = xml) =>
+      new RegExp(`<(\\w+:)?${name}[ >]`).test(part)
     const encrypted = has('EncryptedAssertion')
-    return { response: has('Signature', envelope), assertion: has('Signature', assertion), encrypted }
+    return {
+      response: has('Signature', envelope),
+      assertion: has('Signature', assertion),
+      encrypted,
+    }
   }
 }
 
-async function expectSignedIn(page: Page, sql: Sql, identity: { issuer: string; subject: unknown }): Promise<void> {
+async function expectSignedIn(
+  page: Page,
+  sql: Sql,
+  identity: { issuer: string; subject: unknown },
+): Promise<void> {
   await page.waitForURL(`${server.url}/reports?year=2026`, { timeout: 30_000 })
   const email = `ada@${domain()}`
   await page.goto(server.url)
@@ -77,8 +110,15 @@ async function expectSignedIn(page: Page, sql: Sql, identity: { issuer: string; 
   })
 }
 
-/** Expects that the provider's unsolicited response was not used, and that the user signed in by our own request. */
-async function expectSignedInByTile(page: Page, sql: Sql, identity: object): Promise<void> {
+/**
+ * Expects that the provider's unsolicited response was not used, and that the user signed
+ * in by our own request.
+ */
+async function expectSignedInByTile(
+  page: Page,
+  sql: Sql,
+  identity: object,
+): Promise<void> {
   await page.waitForURL(`${server.url}/`)
   await expect(page.getByText(`ada@${domain()}`)).toBeVisible()
   expect(loggedCheck()).toBe('unsolicited')
@@ -94,8 +134,14 @@ function loggedCheck(): string | undefined {
   return server.logged(`"connection":"${slug}"`).findLast(({ check }) => check)?.check
 }
 
-async function change(sql: Sql, settings: { signed?: string; signRequests?: boolean }): Promise<void> {
-  await sql('UPDATE connections SET settings = settings || $2 WHERE slug = $1', [slug, settings])
+async function change(
+  sql: Sql,
+  settings: { signed?: string; signRequests?: boolean },
+): Promise<void> {
+  await sql('UPDATE connections SET settings = settings || $2 WHERE slug = $1', [
+    slug,
+    settings,
+  ])
 }
 
 test.describe('SimpleSAMLphp', () => {
@@ -105,7 +151,10 @@ test.describe('SimpleSAMLphp', () => {
   })
   test.afterAll(() => provider?.stop())
 
-  async function connect(options: SimpleSamlOptions, parameters: string[] = []): Promise<void> {
+  async function connect(
+    options: SimpleSamlOptions,
+    parameters: string[] = [],
+  ): Promise<void> {
     const serviceProvider = await exchangeMetadata(provider.metadataUrl, parameters)
     provider.configure({ serviceProvider, email: `ada@${domain()}`, options })
   }
@@ -127,7 +176,11 @@ test.describe('SimpleSAMLphp', () => {
   ] as const) {
     test(`signs in: ${title}`, async ({ page, sql }) => {
       await connect(
-        { 'saml20.sign.response': response, 'saml20.sign.assertion': assertion, 'assertion.encryption': encrypted },
+        {
+          'saml20.sign.response': response,
+          'saml20.sign.assertion': assertion,
+          'assertion.encryption': encrypted,
+        },
         ['--want-signed', wanted],
       )
       const protection = watchResponse(page)
@@ -135,27 +188,45 @@ test.describe('SimpleSAMLphp', () => {
       await signIn(page)
       await expectSignedIn(page, sql, identity())
       // the signature of an encrypted assertion is inside the encryption
-      expect(protection()).toEqual({ response, assertion: assertion && !encrypted, encrypted })
+      expect(protection()).toEqual({
+        response,
+        assertion: assertion && !encrypted,
+        encrypted,
+      })
     })
   }
 
   for (const missing of ['response', 'assertion'] as const) {
-    test(`the log reports a missing signature of the ${missing}`, async ({ page, sql }) => {
+    test(`the log reports a missing signature of the ${missing}`, async ({
+      page,
+      sql,
+    }) => {
       const given = missing === 'response' ? 'assertion' : 'response'
-      const signs = { 'saml20.sign.response': given === 'response', 'saml20.sign.assertion': given === 'assertion' }
+      const signs = {
+        'saml20.sign.response': given === 'response',
+        'saml20.sign.assertion': given === 'assertion',
+      }
       await connect(signs, ['--want-signed', given])
-      await change(sql, { signed: missing }) // after the provider has read which signatures we require
+      // after the provider has read which signatures we require
+      await change(sql, { signed: missing })
       const protection = watchResponse(page)
       await goToProvider(page)
       await signIn(page)
       await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')
       expect(protection()).toMatchObject({ [missing]: false, [given]: true })
       expect(loggedCheck()).toBe('saml_unsigned')
-      expect(await connectionState(sql, slug)).toMatchObject({ users: [], identities: [], sessions: [] })
+      expect(await connectionState(sql, slug)).toMatchObject({
+        users: [],
+        identities: [],
+        sessions: [],
+      })
     })
   }
 
-  test('signs in at a provider that accepts only signed requests', async ({ page, sql }) => {
+  test('signs in at a provider that accepts only signed requests', async ({
+    page,
+    sql,
+  }) => {
     await connect({ 'validate.authnrequest': true }, ['--sign-requests'])
     await goToProvider(page)
     await signIn(page)
@@ -168,7 +239,10 @@ test.describe('SimpleSAMLphp', () => {
     await expect(page.locator('[name=username]')).toHaveCount(0)
   })
 
-  test('a tile in its portal leads to the start of our sign-in, and the user is signed in', async ({ page, sql }) => {
+  test('a tile in its portal leads to the start of our sign-in, and the user is signed in', async ({
+    page,
+    sql,
+  }) => {
     await connect({})
     await page.goto(provider.tileOf(serviceProviderId()))
     await signIn(page)
@@ -179,7 +253,10 @@ test.describe('SimpleSAMLphp', () => {
 test.describe('LemonLDAP::NG', () => {
   let provider: LemonLdap
 
-  async function connect(service: Omit<ServiceProvider, 'metadata'>, parameters: string[] = []): Promise<void> {
+  async function connect(
+    service: Omit<ServiceProvider, 'metadata'>,
+    parameters: string[] = [],
+  ): Promise<void> {
     provider = await startLemonLdap(domain())
     const metadata = await exchangeMetadata(provider.metadataUrl, parameters)
     await provider.configure({ serviceProviders: [{ metadata, ...service }] })
@@ -192,7 +269,10 @@ test.describe('LemonLDAP::NG', () => {
     await page.locator('[type=submit]').first().click()
   }
 
-  const identity = () => ({ issuer: provider.metadataUrl, subject: expect.stringMatching(/\S/) })
+  const identity = () => ({
+    issuer: provider.metadataUrl,
+    subject: expect.stringMatching(/\S/),
+  })
 
   for (const [title, encryptAssertions] of [
     ['both signed', false],
@@ -204,11 +284,18 @@ test.describe('LemonLDAP::NG', () => {
       await goToProvider(page)
       await signIn(page)
       await expectSignedIn(page, sql, identity())
-      expect(protection()).toEqual({ response: true, assertion: !encryptAssertions, encrypted: encryptAssertions })
+      expect(protection()).toEqual({
+        response: true,
+        assertion: !encryptAssertions,
+        encrypted: encryptAssertions,
+      })
     })
   }
 
-  test('signs in at a provider that accepts only signed requests', async ({ page, sql }) => {
+  test('signs in at a provider that accepts only signed requests', async ({
+    page,
+    sql,
+  }) => {
     await connect({ requireSignedRequests: true })
     await goToProvider(page)
     await signIn(page)
@@ -218,11 +305,18 @@ test.describe('LemonLDAP::NG', () => {
     await page.context().clearCookies()
     await goToProvider(page)
     await signIn(page) // the provider reads the request after the sign-in
-    await expect(page.getByRole('alert')).toHaveText('Error in SAML message signature management')
-    expect(provider.output()).toContain('Could not verify signature of incoming SSO request')
+    await expect(page.getByRole('alert')).toHaveText(
+      'Error in SAML message signature management',
+    )
+    expect(provider.output()).toContain(
+      'Could not verify signature of incoming SSO request',
+    )
   })
 
-  test('a tile in its portal leads to the start of our sign-in, and the user is signed in', async ({ page, sql }) => {
+  test('a tile in its portal leads to the start of our sign-in, and the user is signed in', async ({
+    page,
+    sql,
+  }) => {
     await connect({})
     await page.goto(provider.tileOf(serviceProviderId()))
     await signIn(page)

@@ -9,16 +9,28 @@ import { keepSecret } from './secrets'
 export type Tokens = { token: string; refreshToken: string }
 
 /** A user with live sessions, unused codes and a reset token. */
-export type Account = User & { sessions: (Tokens & { id: string })[]; codes: string[]; resetToken: string }
+export type Account = User & {
+  sessions: (Tokens & { id: string })[]
+  codes: string[]
+  resetToken: string
+}
 
-/** Creates an account with one INSERT per table, because sign-ins would take too long for thousands of accounts. */
-export async function newAccount(sql: Sql, sessionCount: number, codeCount: number): Promise<Account> {
+/**
+ * Creates an account with one INSERT per table, because sign-ins would take too long for
+ * thousands of accounts.
+ */
+export async function newAccount(
+  sql: Sql,
+  sessionCount: number,
+  codeCount: number,
+): Promise<Account> {
   const email = `user-${randomUUID()}@example.com`
   const codes = Array.from({ length: codeCount }, () => keepSecret(newSecret()))
   const ids = Array.from({ length: sessionCount }, () => randomUUID())
-  const [user] = await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`, [
-    email,
-  ])
+  const [user] = await sql(
+    `INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`,
+    [email],
+  )
   const id: string = user!.id
   await sql(
     `WITH session AS (
@@ -35,5 +47,11 @@ export async function newAccount(sql: Sql, sessionCount: number, codeCount: numb
     token: keepSecret(signSessionToken({ ...claims, sessionId })),
     refreshToken: keepSecret(makeRefreshToken({ sessionId, generation: 0 })),
   }))
-  return { id, email, sessions, codes, resetToken: keepSecret((await issueResetToken(id)).secret) }
+  return {
+    id,
+    email,
+    sessions,
+    codes,
+    resetToken: keepSecret((await issueResetToken(id)).secret),
+  }
 }

@@ -12,9 +12,14 @@ import { applyMigrations } from '../../prisma/migrate'
 import { otherTimeZone } from './own-database'
 
 export type BreakablePostgres = {
-  /** The URL for servers. It stays the same if PostgreSQL restarts on another port. The URL's role is no superuser. */
+  /**
+   * The URL for servers. It stays the same if PostgreSQL restarts on another port. The
+   * URL's role is no superuser.
+   */
   url: string
-  /** Queries the database directly, which works even while the servers are disconnected. */
+  /**
+   * Queries the database directly, which works even while the servers are disconnected.
+   */
   sql: (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
   kill: () => void
   shutDown: () => Promise<void>
@@ -62,9 +67,12 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   }
   await applyMigrations(embedded.url)
   await sql(`ALTER DATABASE postgres SET timezone = '${otherTimeZone}'`)
-  await sql(`CREATE ROLE app LOGIN PASSWORD 'app'; GRANT ALL ON ALL TABLES IN SCHEMA public TO app`)
+  await sql(
+    `CREATE ROLE app LOGIN PASSWORD 'app'; GRANT ALL ON ALL TABLES IN SCHEMA public TO app`,
+  )
 
-  const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+  const postmaster = () =>
+    Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
   const signalAll = (signal: NodeJS.Signals) => {
     for (const pid of [postmaster(), ...childrenOf(postmaster())]) {
       if (isAlive(pid)) process.kill(pid, signal) // the process may have just exited

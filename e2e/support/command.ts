@@ -3,7 +3,10 @@ import { production } from './server'
 
 export type Ended = { code: number; stdout: string; stderr: string }
 
-/** Runs a command of the production folder until it exits. Starts it without npm, because npm is slower. */
+/**
+ * Runs a command of the production folder until it exits. Starts it without npm, because
+ * npm is slower.
+ */
 export function runScript(
   [script, ...parameters]: string[],
   stdin = '',
@@ -12,7 +15,12 @@ export function runScript(
   const program = `${production}bin/${script === 'start' ? 'server' : script}.js`
   const given = parameters[0] === '--' ? parameters.slice(1) : parameters
   const env = { ...process.env, ...settings } as NodeJS.ProcessEnv
-  return runProgram(process.execPath, [program, ...given], { cwd: production, env }, stdin)
+  return runProgram(
+    process.execPath,
+    [program, ...given],
+    { cwd: production, env },
+    stdin,
+  )
 }
 
 /** Runs a program with a text on stdin until it exits. */
@@ -24,7 +32,11 @@ export function runProgram(
 ): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(program, parameters, options, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout: String(stdout), stderr: String(stderr) }),
+      resolve({
+        code: Number(error?.code ?? 0),
+        stdout: String(stdout),
+        stderr: String(stderr),
+      }),
     )
     child.stdin!.end(stdin)
   })
@@ -36,7 +48,14 @@ export async function connections(
   stdin = '',
   settings: Record<string, string> = {},
 ): Promise<string> {
-  const { code, stdout, stderr } = await runScript(['connections', ...parameters], stdin, settings)
-  if (code !== 0) throw new Error(`connections ${parameters[0]} exited with ${code}:\n${stdout}${stderr}`)
+  const { code, stdout, stderr } = await runScript(
+    ['connections', ...parameters],
+    stdin,
+    settings,
+  )
+  if (code !== 0)
+    throw new Error(
+      `connections ${parameters[0]} exited with ${code}:\n${stdout}${stderr}`,
+    )
   return stdout
 }

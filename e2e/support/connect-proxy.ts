@@ -3,7 +3,10 @@ import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { listen } from './listen'
 
-/** Starts a CONNECT proxy that connects to this machine for every host. Records the requested hosts and ports. */
+/**
+ * Starts a CONNECT proxy that connects to this machine for every host. Records the
+ * requested hosts and ports.
+ */
 export async function startConnectProxy() {
   const connected: string[] = []
   const clients = new Set<Duplex>()
@@ -24,7 +27,8 @@ export async function startConnectProxy() {
   })
   const { url, stop } = await listen(server)
   const stopAll = async () => {
-    for (const client of clients) client.destroy() // the server no longer knows these connections
+    // the server no longer knows these connections
+    for (const client of clients) client.destroy()
     await stop()
   }
   return { url, stop: stopAll, connected }

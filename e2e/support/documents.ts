@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { project } from '../../bin/local'
 
-const generated = /^(node_modules|\.git|\.next|\.data|\.vercel|prisma\/client|e2e\/results|next-env\.d\.ts)$/
+const generated =
+  /^(node_modules|\.git|\.next|\.data|\.vercel|prisma\/client|e2e\/results|next-env\.d\.ts)$/
 
 /** The paths of all files in the repository, except generated ones. */
 export const files: string[] = filesIn('')
@@ -16,7 +17,9 @@ function filesIn(folder: string): string[] {
 
 /** Every Markdown document of the repository, by its path. */
 export const documents: Record<string, string> = Object.fromEntries(
-  files.filter((path) => path.endsWith('.md')).map((path) => [path, readFileSync(project + path, 'utf8')]),
+  files
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => [path, readFileSync(project + path, 'utf8')]),
 )
 
 export type Block = { document: string; language: string; text: string }
@@ -24,8 +27,13 @@ export type Block = { document: string; language: string; text: string }
 /** The fenced code blocks that have a name after their language. Names are unique. */
 export const blocks: Record<string, Block> = {}
 for (const [document, content] of Object.entries(documents)) {
-  for (const [, language, name, text] of content.matchAll(/^```(ts|js|html|sql) ([\w-]+)\n(.*?)^```$/gms)) {
-    if (blocks[name!]) throw new Error(`The block ${name} is in ${blocks[name!]!.document} and in ${document}.`)
+  for (const [, language, name, text] of content.matchAll(
+    /^```(ts|js|html|sql) ([\w-]+)\n(.*?)^```$/gms,
+  )) {
+    if (blocks[name!])
+      throw new Error(
+        `The block ${name} is in ${blocks[name!]!.document} and in ${document}.`,
+      )
     blocks[name!] = { document, language: language!, text: text! }
   }
 }

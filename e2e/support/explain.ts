@@ -1,6 +1,6 @@
-// Runs every statement of the service once on one connection of the pool, and prints the generic
-// plans as JSON. This is a separate process because the settings of the pool can't change after its
-// start.
+// Runs every statement of the service once on one connection of the pool, and prints the
+// generic plans as JSON. This is a separate process because the settings of the pool
+// can't change after its start.
 import bcrypt from 'bcrypt'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
@@ -37,7 +37,11 @@ import { findRefreshableSession, findSession } from '../../lib/session/find'
 import { listSessions } from '../../lib/session/list'
 import { refreshSession } from '../../lib/session/refresh'
 import { endOtherSessions, endSessions } from '../../lib/session/revoke'
-import { findConnection, findConnectionOfEmail, signInChoices } from '../../lib/sso/connection'
+import {
+  findConnection,
+  findConnectionOfEmail,
+  signInChoices,
+} from '../../lib/sso/connection'
 import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
 import { userOfIdentity } from '../../lib/sso/identity'
 import { claimAttempt, rejectLoop, startAttempt } from '../../lib/sso/sso-attempt'
@@ -55,15 +59,23 @@ async function run(): Promise<void> {
   const nobody = { browser: null, sessionIds: [] }
   const { secret: code } = await issueSsoCode(id)
   const { token, refreshToken, sessionId } = await exchangeSsoCode(code, nobody)
-  await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {}) // the code is reused
+  // the code is reused
+  await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {})
   const session = (await findSession(token))!
   await listSessions(session)
   await endOtherSessions(session)
   await findRefreshableSession(refreshToken)
   await refreshSession(refreshToken)
   const codeVerifier = 'any secret'
-  const request = { redirectUri: 'https://app.example.com/callback', codeChallenge: hashSecret(codeVerifier) }
-  const ofDashboard = (await issueDashboardCode(sessionId, request.redirectUri, request.codeChallenge))!
+  const request = {
+    redirectUri: 'https://app.example.com/callback',
+    codeChallenge: hashSecret(codeVerifier),
+  }
+  const ofDashboard = (await issueDashboardCode(
+    sessionId,
+    request.redirectUri,
+    request.codeChallenge,
+  ))!
   await exchangeSsoCode(ofDashboard, { ...nobody, codeVerifier })
   await endSessions([sessionId])
   const password = 'lantern meadow otter'
@@ -73,10 +85,17 @@ async function run(): Promise<void> {
   await changePassword({ ...session, familyId: sessionId }, passwords, client)
   await canChangePassword(id)
   await releaseAttempt({ keys: [], endsAt: 0 })
-  await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash(password, 4)])
+  await databasePool().query('UPDATE users SET password_hash = $1', [
+    await bcrypt.hash(password, 4),
+  ])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
-  await signInWithPassword(email, password, { ...client, sessionIds: [sessionId], knownBrowser })
-  const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60) // so that no email is sent
+  await signInWithPassword(email, password, {
+    ...client,
+    sessionIds: [sessionId],
+    knownBrowser,
+  })
+  // so that no email is sent
+  const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60)
   await mailNewDevice({ userId: id, sessionId }, later, client)
   await useSecondFactor(id)
   await signIn()
@@ -98,24 +117,34 @@ async function run(): Promise<void> {
      FROM pg_prepared_statements WHERE statement <> 'BEGIN'`,
   )
   const isModel = (statement: string) => statement.includes('"public"."')
-  const withDate = rows.find(({ statement, types }) => !isModel(statement) && types.join().includes('timestamp'))
+  const withDate = rows.find(
+    ({ statement, types }) => !isModel(statement) && types.join().includes('timestamp'),
+  )
   if (withDate) throw new Error(`A Date crosses raw SQL: ${withDate.statement}`)
   const plans: Record<string, unknown> = {}
   for (const { name, statement, parameters } of rows) {
     const values = parameters > 0 ? `(${Array(parameters).fill('NULL').join()})` : ''
     const explained = await pool.query(`EXPLAIN (FORMAT JSON) EXECUTE "${name}"${values}`)
-    plans[statement.trim().replaceAll(/\s+/g, ' ')] = explained.rows[0]['QUERY PLAN'][0].Plan
+    plans[statement.trim().replaceAll(/\s+/g, ' ')] =
+      explained.rows[0]['QUERY PLAN'][0].Plan
   }
   console.log(JSON.stringify(plans))
 }
 
-/** Runs every statement of a second factor, from its start until it is switched off, with both kinds of codes. */
+/**
+ * Runs every statement of a second factor, from its start until it is switched off, with
+ * both kinds of codes.
+ */
 async function useSecondFactor(userId: string): Promise<void> {
   const [password, nothing] = ['lantern meadow otter', () => {}]
   const { sessionId } = await signInWithPassword(email, password, client)
   const session = { sessionId, familyId: sessionId, userId, email, endsAt: new Date() }
   const { secret, enrolment } = await startEnrolment(session, { password }, client)
-  const { recoveryCodes } = await confirmEnrolment(session, { enrolment, code: totp(secret) }, client)
+  const { recoveryCodes } = await confirmEnrolment(
+    session,
+    { enrolment, code: totp(secret) },
+    client,
+  )
   const given = [
     { code: totp(secret, 1) },
     { recoveryCode: recoveryCodes[0] },
@@ -129,11 +158,16 @@ async function useSecondFactor(userId: string): Promise<void> {
   await recoveryCodesLeft({ id: userId, attempts: 1 })
   await databasePool().query('UPDATE second_factors SET last_step = 0')
   await replaceRecoveryCodes(session, { password, code: totp(secret) }, client)
-  await removeSecondFactor(session, { password, recoveryCode: 'wrong' }, client).catch(nothing)
+  await removeSecondFactor(session, { password, recoveryCode: 'wrong' }, client).catch(
+    nothing,
+  )
   await removeSecondFactor(session, { password, code: totp(secret, 1) }, client)
 }
 
-/** Signs users in through a connection: one who gets linked, a new one, and one who is already linked. */
+/**
+ * Signs users in through a connection: one who gets linked, a new one, and one who is
+ * already linked.
+ */
 async function signIn(): Promise<void> {
   await databasePool().query(`
     WITH added AS (
@@ -148,16 +182,25 @@ async function signIn(): Promise<void> {
   const overSaml = await startAttempt(connection.id, 'browser', null)
   await rejectLoop(connection.id, 'browser')
   for (const _ of ['claimed', 'used'])
-    await claimAttempt({ ...overSaml, connectionId: connection.id, browser: null, mayLackCookies: true }).catch(
-      () => {},
-    )
+    await claimAttempt({
+      ...overSaml,
+      connectionId: connection.id,
+      browser: null,
+      mayLackCookies: true,
+    }).catch(() => {})
   await claimAttempt({ state, connectionId: connection.id, browser: 'browser' })
-  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' }).catch(() => {}) // the attempt was already used
+  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' }).catch(
+    () => {},
+  ) // the attempt was already used
   for (const address of [email, 'grace@example.com', email])
-    await userOfIdentity(connection, { issuer: connection.settings.issuer, subject: address }, async () => ({
-      email: address,
-      isVerified: true,
-    }))
+    await userOfIdentity(
+      connection,
+      { issuer: connection.settings.issuer, subject: address },
+      async () => ({
+        email: address,
+        isVerified: true,
+      }),
+    )
 }
 
 run().then(

@@ -9,11 +9,13 @@ import { keepSecret, newAddress } from './secrets'
 
 export { expect } from 'playwright/test'
 
-// Each worker has its own database and server, so that files that run at the same time do not affect each other.
+// Each worker has its own database and server, so that files that run at the same time do
+// not affect each other.
 const { SETTINGS_OF_WORKERS, TEST_PARALLEL_INDEX } = process.env
 if (SETTINGS_OF_WORKERS && TEST_PARALLEL_INDEX) {
   Object.assign(process.env, JSON.parse(SETTINGS_OF_WORKERS)[TEST_PARALLEL_INDEX])
-  delete process.env.SETTINGS_OF_WORKERS // programs that tests start have settings of their own
+  // programs that tests start have settings of their own
+  delete process.env.SETTINGS_OF_WORKERS
 }
 
 /** Issues an exchange code for a user, as an SSO callback does. */
@@ -36,31 +38,68 @@ export type ApiResponse = {
   status: number
   headers: Headers
   body: Record<string, unknown> &
-    Partial<Record<'code' | 'token' | 'refreshToken' | 'challenge' | 'enrolment' | 'secret' | 'uri', string>> & {
+    Partial<
+      Record<
+        'code' | 'token' | 'refreshToken' | 'challenge' | 'enrolment' | 'secret' | 'uri',
+        string
+      >
+    > & {
       issues?: { path: unknown[]; code: string; message: string }[]
       recoveryCodes?: string[]
     }
 }
 
-/** Posts JSON, by default from one IP address per test. Throws unless the OpenAPI document describes the response. */
-export type Post = (path: string, body: unknown, headers?: Record<string, string>) => Promise<ApiResponse>
+/**
+ * Posts JSON, by default from one IP address per test. Throws unless the OpenAPI document
+ * describes the response.
+ */
+export type Post = (
+  path: string,
+  body: unknown,
+  headers?: Record<string, string>,
+) => Promise<ApiResponse>
 
-export async function postTo(url: string, body: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
+export async function postTo(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<ApiResponse> {
   const response = await documentedFetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
-    body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
+    body:
+      typeof body === 'string' || body instanceof Uint8Array
+        ? (body as BodyInit)
+        : JSON.stringify(body),
   })
   const parsed = (await response.json()) as ApiResponse['body']
-  const { token, refreshToken, challenge, enrolment, secret, uri, recoveryCodes = [] } = parsed
-  for (const each of [token, refreshToken, challenge, enrolment, secret, uri, ...recoveryCodes])
+  const {
+    token,
+    refreshToken,
+    challenge,
+    enrolment,
+    secret,
+    uri,
+    recoveryCodes = [],
+  } = parsed
+  for (const each of [
+    token,
+    refreshToken,
+    challenge,
+    enrolment,
+    secret,
+    uri,
+    ...recoveryCodes,
+  ])
     if (each) keepSecret(each)
   return { status: response.status, headers: response.headers, body: parsed }
 }
 
 /** Returns the cookies that a response sets, as a browser would send them. */
 export function cookiesOf({ headers }: { headers: Headers }): Record<string, string> {
-  const pairs = headers.getSetCookie().map((cookie) => cookie.split(';')[0]!.split('=') as [string, string])
+  const pairs = headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';')[0]!.split('=') as [string, string])
   for (const [, value] of pairs) keepSecret(value)
   return Object.fromEntries(pairs)
 }
@@ -102,8 +141,8 @@ export async function holdScripts(page: Page): Promise<() => void> {
 }
 
 /**
- * Divides the time limits of a page's requests by 60. No other timer of a page takes 20 seconds or
- * more. The returned function returns the original limits.
+ * Divides the time limits of a page's requests by 60. No other timer of a page takes 20
+ * seconds or more. The returned function returns the original limits.
  */
 export async function shortenTimeLimit(page: Page): Promise<() => Promise<number[]>> {
   await page.addInitScript(() => {
@@ -168,7 +207,10 @@ export const test = base.extend<Fixtures, Shared>({
         '--disable-sync',
         '--no-first-run',
       ]
-      const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args })
+      const browser = await chromium.launch({
+        executablePath: process.env.CHROMIUM_PATH,
+        args,
+      })
       await use(browser)
       await browser.close()
     },

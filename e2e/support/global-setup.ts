@@ -12,15 +12,22 @@ import { secretsFolder } from './secrets'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
 
-/** Sets up the browser and the production build, and an empty database and a server for each worker. */
-export default async function setUp({ workers } = { workers: 1 }): Promise<() => Promise<void>> {
+/**
+ * Sets up the browser and the production build, and an empty database and a server for
+ * each worker.
+ */
+export default async function setUp(
+  { workers } = { workers: 1 },
+): Promise<() => Promise<void>> {
   const log = (line: string) => console.log(line)
   rmSync(`${project}e2e/results`, { recursive: true, force: true })
   mkdirSync(logFolder, { recursive: true })
   mkdirSync(secretsFolder)
   process.env.CHROMIUM_PATH = findChromium()
 
-  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, log)
+  const embedded = process.env.DATABASE_URL
+    ? null
+    : await startEmbeddedPostgres(`${project}.data/test-postgres`, log)
   const maintenanceUrl = process.env.DATABASE_URL ?? embedded!.url
   const name = `test_${randomBytes(6).toString('hex')}`
   const template = `${name}_template`
@@ -29,7 +36,10 @@ export default async function setUp({ workers } = { workers: 1 }): Promise<() =>
   const databases = Array.from({ length: workers }, (_, index) => `${name}_${index}`)
   for (const each of databases) {
     await runSql(maintenanceUrl, `CREATE DATABASE ${each} TEMPLATE ${template}`)
-    await runSql(maintenanceUrl, `ALTER DATABASE ${each} SET timezone = '${otherTimeZone}'`)
+    await runSql(
+      maintenanceUrl,
+      `ALTER DATABASE ${each} SET timezone = '${otherTimeZone}'`,
+    )
   }
 
   Object.assign(process.env, {
@@ -46,13 +56,21 @@ export default async function setUp({ workers } = { workers: 1 }): Promise<() =>
   })
   if (!process.env.NO_BUILD) await build()
   const urls = databases.map((each) => urlOf(maintenanceUrl, each))
-  const servers = await Promise.all(urls.map((DATABASE_URL) => startServer({ DATABASE_URL })))
-  const settings = servers.map(({ url }, index) => ({ DATABASE_URL: urls[index], PUBLIC_URL: url }))
-  Object.assign(process.env, settings[0], { SETTINGS_OF_WORKERS: JSON.stringify(settings) })
+  const servers = await Promise.all(
+    urls.map((DATABASE_URL) => startServer({ DATABASE_URL })),
+  )
+  const settings = servers.map(({ url }, index) => ({
+    DATABASE_URL: urls[index],
+    PUBLIC_URL: url,
+  }))
+  Object.assign(process.env, settings[0], {
+    SETTINGS_OF_WORKERS: JSON.stringify(settings),
+  })
 
   return async () => {
     for (const server of servers) await server.stop()
-    for (const each of [...databases, template]) await runSql(maintenanceUrl, `DROP DATABASE ${each} WITH (FORCE)`)
+    for (const each of [...databases, template])
+      await runSql(maintenanceUrl, `DROP DATABASE ${each} WITH (FORCE)`)
     await embedded?.release()
     assertNoSecretWasLogged()
   }
@@ -61,8 +79,8 @@ export default async function setUp({ workers } = { workers: 1 }): Promise<() =>
 const startLength = 12
 
 /**
- * Returns the secrets that occur in a text. Reads it only once, because there are many secrets and
- * megabytes of logs.
+ * Returns the secrets that occur in a text. Reads it only once, because there are many
+ * secrets and megabytes of logs.
  */
 function occurring(secrets: string[], text: string): string[] {
   const byStart = new Map<string, string[]>()
@@ -70,7 +88,9 @@ function occurring(secrets: string[], text: string): string[] {
     const start = secret.slice(0, startLength)
     byStart.set(start, [...(byStart.get(start) ?? []), secret])
   }
-  const found = new Set(secrets.filter((secret) => secret.length < startLength && text.includes(secret)))
+  const found = new Set(
+    secrets.filter((secret) => secret.length < startLength && text.includes(secret)),
+  )
   for (let at = 0; at < text.length; at++)
     for (const secret of byStart.get(text.slice(at, at + startLength)) ?? [])
       if (text.startsWith(secret, at)) found.add(secret)
@@ -80,16 +100,22 @@ function occurring(secrets: string[], text: string): string[] {
 /** Throws if a server has logged a secret of any test. */
 function assertNoSecretWasLogged(): void {
   const read = (folder: string) =>
-    readdirSync(folder).map((file) => ({ file, lines: readFileSync(folder + file, 'utf8').split('\n') }))
+    readdirSync(folder).map((file) => ({
+      file,
+      lines: readFileSync(folder + file, 'utf8').split('\n'),
+    }))
   const secrets = read(secretsFolder).flatMap(({ lines }) => lines.filter(Boolean))
   const logs = read(logFolder)
   if (logs.length === 0) throw new Error('There are no logs to search for secrets.')
   const text = logs.map(({ lines }) => lines.join('\n')).join('\n')
   const logged = occurring(secrets, text)
   const leaks = logs.flatMap(({ file, lines }) =>
-    lines.filter((line) => logged.some((secret) => line.includes(secret))).map((line) => `${file}: ${line}`),
+    lines
+      .filter((line) => logged.some((secret) => line.includes(secret)))
+      .map((line) => `${file}: ${line}`),
   )
-  if (logged.length > 0) throw new Error(`${logged.length} secrets were logged:\n${leaks.join('\n')}`)
+  if (logged.length > 0)
+    throw new Error(`${logged.length} secrets were logged:\n${leaks.join('\n')}`)
   console.log(`None of ${secrets.length} secrets was logged, in ${logs.length} logs.`)
 }
 

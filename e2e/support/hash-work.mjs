@@ -1,6 +1,6 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`. Prints `hashed 2^12` for each
-// bcrypt that the server requests, so that a test can count the work of a request. The bcrypt itself
-// is cheap.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`. Prints `hashed 2^12`
+// for each bcrypt that the server requests, so that a test can count the work of a
+// request. The bcrypt itself is cheap.
 import { createRequire } from 'node:module'
 import './cheap-hash.mjs'
 

@@ -32,7 +32,8 @@ export type LemonLdap = {
 
 type Clients = { oidcClients: OidcClient[]; serviceProviders: ServiceProvider[] }
 
-// Serves the files that Apache would serve, and adds a user of our domain to the demo users.
+// Serves the files that Apache would serve, and adds a user of our domain to the demo
+// users.
 const application = (userName: string, email: string) => `
 use Plack::Builder;
 use Lemonldap::NG::Portal::Main;
@@ -50,7 +51,10 @@ const quoted = (entries: Record<string, string>) =>
     .map(([name, value]) => `'${name}' => '${value}'`)
     .join(', ')} }`
 
-/** Starts LemonLDAP::NG with a user of a domain, as OpenID provider and SAML identity provider. */
+/**
+ * Starts LemonLDAP::NG with a user of a domain, as OpenID provider and SAML identity
+ * provider.
+ */
 export async function startLemonLdap(domain: string): Promise<LemonLdap> {
   const folder = temporaryFolder('lemonldap')
   const port = await freePort()
@@ -63,7 +67,11 @@ export async function startLemonLdap(domain: string): Promise<LemonLdap> {
     mkdirSync(`${folder.path}/${name}`, { recursive: true })
   writeFileSync(`${folder.path}/portal.psgi`, application(userName, email))
   const settings = { LLNG_DEFAULTCONFFILE: `${folder.path}/lemonldap-ng.ini` }
-  const cache = quoted({ namespace: 'conf', cache_root: `${folder.path}/cache`, default_expires_in: '600' })
+  const cache = quoted({
+    namespace: 'conf',
+    cache_root: `${folder.path}/cache`,
+    default_expires_in: '600',
+  })
   writeFileSync(
     settings.LLNG_DEFAULTCONFFILE,
     `[all]
@@ -86,11 +94,22 @@ status = 0
   let program: Program | undefined
   let version = 0
   const configure = async (next: Partial<Clients>) => {
-    await program?.stop() // without a restart, it would reload its configuration only after a while
+    // without a restart, it would reload its configuration only after a while
+    await program?.stop()
     const clients = { oidcClients: [], serviceProviders: [], ...next }
-    const configuration = configurationOf({ cfgNum: ++version, origin, folder: folder.path, keys, ...clients })
-    writeFileSync(`${folder.path}/conf/lmConf-${version}.json`, JSON.stringify(configuration))
-    // Several workers, because Chromium opens connections in advance and each of them occupies a worker.
+    const configuration = configurationOf({
+      cfgNum: ++version,
+      origin,
+      folder: folder.path,
+      keys,
+      ...clients,
+    })
+    writeFileSync(
+      `${folder.path}/conf/lmConf-${version}.json`,
+      JSON.stringify(configuration),
+    )
+    // Several workers, because Chromium opens connections in advance and each of them
+    // occupies a worker.
     const options = ['--listen', `127.0.0.1:${port}`, '--workers', '4', '--preload-app'] // exits if the app can’t load
     const command = ['/usr/bin/starman', ...options, `${folder.path}/portal.psgi`]
     program = await startProgram(command, () => responds(metadataUrl), settings)
@@ -102,7 +121,8 @@ status = 0
     userName,
     email,
     configure,
-    tileOf: (id) => `${origin}/saml/singleSignOn?IDPInitiated=1&sp=${encodeURIComponent(id)}`,
+    tileOf: (id) =>
+      `${origin}/saml/singleSignOn?IDPInitiated=1&sp=${encodeURIComponent(id)}`,
     output: () => program!.output(),
     stop: async () => {
       await program?.stop()
@@ -118,17 +138,30 @@ type Configuration = Clients & {
   keys: Awaited<ReturnType<typeof newKeyPair>>
 }
 
-function configurationOf({ cfgNum, origin, folder, keys, oidcClients, serviceProviders }: Configuration): object {
+function configurationOf({
+  cfgNum,
+  origin,
+  folder,
+  keys,
+  oidcClients,
+  serviceProviders,
+}: Configuration): object {
   const { privateKey, certificate } = keys
   const sessions = (name: string) => ({
     Directory: `${folder}/${name}`,
     LockDirectory: `${folder}/${name}/lock`,
     generateModule: 'Lemonldap::NG::Common::Apache::Session::Generate::SHA256',
   })
-  const named = <Item>(prefix: string, items: Item[], describe: (item: Item) => unknown) =>
+  const named = <Item>(
+    prefix: string,
+    items: Item[],
+    describe: (item: Item) => unknown,
+  ) =>
     Object.fromEntries(items.map((item, index) => [`${prefix}${index}`, describe(item)]))
-  const clients = <Value>(describe: (client: OidcClient) => Value) => named('client', oidcClients, describe)
-  const services = <Value>(describe: (service: ServiceProvider) => Value) => named('sp', serviceProviders, describe)
+  const clients = <Value>(describe: (client: OidcClient) => Value) =>
+    named('client', oidcClients, describe)
+  const services = <Value>(describe: (service: ServiceProvider) => Value) =>
+    named('sp', serviceProviders, describe)
   return {
     cfgNum,
     cfgAuthor: 'test',
@@ -149,7 +182,11 @@ function configurationOf({ cfgNum, origin, folder, keys, oidcClients, servicePro
     persistentStorage: 'Apache::Session::File',
     persistentStorageOptions: sessions('psessions'),
     localSessionStorage: 'Cache::FileCache',
-    localSessionStorageOptions: { namespace: 'sessions', cache_root: `${folder}/cache`, default_expires_in: 600 },
+    localSessionStorageOptions: {
+      namespace: 'sessions',
+      cache_root: `${folder}/cache`,
+      default_expires_in: 600,
+    },
 
     issuerDBOpenIDConnectActivation: 1,
     oidcServicePrivateKeySig: privateKey,

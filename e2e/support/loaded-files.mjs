@@ -1,5 +1,6 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`. On the message `list-files`, it
-// reports the `file:` URLs or paths of all files whose code the process has loaded.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`. On the message
+// `list-files`, it reports the `file:` URLs or paths of all files whose code the process
+// has loaded.
 import { Session } from 'node:inspector'
 
 process.on('message', (message) => {

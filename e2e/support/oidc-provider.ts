@@ -7,14 +7,21 @@ import { keepSecret } from './secrets'
 
 export type Claims = Record<string, unknown>
 type Keys = Awaited<ReturnType<typeof generateKeyPair>>
-type Reply = { status?: number; headers?: Record<string, string>; body: unknown; delayMs?: number }
+type Reply = {
+  status?: number
+  headers?: Record<string, string>
+  body: unknown
+  delayMs?: number
+}
 
-/** The behavior that a test can change. Without a change, the provider behaves correctly. */
+/**
+ * The behavior that a test can change. Without a change, the provider behaves correctly.
+ */
 export type Behavior = {
   metadata?: (genuine: Claims) => Claims
   /**
-   * The authentication method for which the client is registered. The other one is rejected, even
-   * if it is announced.
+   * The authentication method for which the client is registered. The other one is
+   * rejected, even if it is announced.
    */
   tokenAuth?: 'basic' | 'post'
   /** The length of a code. */
@@ -46,13 +53,18 @@ export const kid = 'key-1'
 
 export async function startProvider(behavior: Behavior = {}): Promise<Provider> {
   const keys = await generateKeyPair('RS256', { extractable: true })
-  const pending = new Map<string, URLSearchParams>() // the parameters of the authorization request, by code
+  // the parameters of the authorization request, by code
+  const pending = new Map<string, URLSearchParams>()
   const server = createServer((request, response) => {
     serve(request).then(
       ({ status = 200, headers = {}, body, delayMs = 0 }) => {
         setTimeout(() => {
           response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
-          response.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
+          response.end(
+            typeof body === 'string' || Buffer.isBuffer(body)
+              ? body
+              : JSON.stringify(body),
+          )
         }, delayMs).unref()
       },
       (error: Error) => response.writeHead(500).end(error.message),
@@ -63,7 +75,10 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
     issuer,
     keys,
     behavior,
-    person: { sub: randomBytes(8).toString('hex'), email: `${randomBytes(6).toString('hex')}@example.org` },
+    person: {
+      sub: randomBytes(8).toString('hex'),
+      email: `${randomBytes(6).toString('hex')}@example.org`,
+    },
     requests: [],
     stop,
   }
@@ -88,23 +103,39 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
       return { body: does.metadata?.(metadata) ?? metadata }
     }
     if (url.pathname === '/jwks') {
-      const set = { keys: [{ ...(await exportJWK(keys.publicKey)), kid, alg: 'RS256', use: 'sig' }] }
+      const set = {
+        keys: [{ ...(await exportJWK(keys.publicKey)), kid, alg: 'RS256', use: 'sig' }],
+      }
       return does.jwks?.(set) ?? { body: set }
     }
-    if (url.pathname === '/authorize') return { status: 303, headers: { Location: authorize(url) }, body: '' }
+    if (url.pathname === '/authorize')
+      return { status: 303, headers: { Location: authorize(url) }, body: '' }
     if (url.pathname === '/userinfo') return { body: does.userInfo?.(person) ?? person }
-    if (url.pathname === '/token') return token(new URLSearchParams(await text(request)), request.headers.authorization)
+    if (url.pathname === '/token')
+      return token(
+        new URLSearchParams(await text(request)),
+        request.headers.authorization,
+      )
     return { status: 404, body: {} }
   }
 
   function authorize({ searchParams: given }: URL): string {
     const { codeLength = 43 } = provider.behavior
-    const code = keepSecret(randomBytes(codeLength).toString('base64url').slice(0, codeLength))
-    if (given.get('code_challenge_method') !== 'S256' || given.get('response_type') !== 'code')
+    const code = keepSecret(
+      randomBytes(codeLength).toString('base64url').slice(0, codeLength),
+    )
+    if (
+      given.get('code_challenge_method') !== 'S256' ||
+      given.get('response_type') !== 'code'
+    )
       throw new Error('PKCE with S256 and the code flow are required.')
     pending.set(code, given)
     const back = new URL(given.get('redirect_uri')!)
-    const parameters = new URLSearchParams({ code, state: given.get('state')!, iss: issuer })
+    const parameters = new URLSearchParams({
+      code,
+      state: given.get('state')!,
+      iss: issuer,
+    })
     provider.behavior.response?.(parameters)
     back.search = parameters.toString()
     return back.href
@@ -116,12 +147,24 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
     const challenge = createHash('sha256')
       .update(given.get('code_verifier') ?? '')
       .digest('base64url')
-    const [, password] = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().split(':')
+    const [, password] = Buffer.from(authorization.replace('Basic ', ''), 'base64')
+      .toString()
+      .split(':')
     const inHeader = decodeURIComponent((password ?? '').replaceAll('+', ' '))
-    if ((provider.behavior.tokenAuth === 'post' ? given.get('client_secret') : inHeader) !== clientSecret)
+    if (
+      (provider.behavior.tokenAuth === 'post' ? given.get('client_secret') : inHeader) !==
+      clientSecret
+    )
       return { status: 401, body: { error: 'invalid_client' } }
-    if (!code || code.get('code_challenge') !== challenge || code.get('redirect_uri') !== given.get('redirect_uri'))
-      return { status: 400, body: { error: 'invalid_grant', error_description: 'a text of the provider' } }
+    if (
+      !code ||
+      code.get('code_challenge') !== challenge ||
+      code.get('redirect_uri') !== given.get('redirect_uri')
+    )
+      return {
+        status: 400,
+        body: { error: 'invalid_grant', error_description: 'a text of the provider' },
+      }
     const now = Math.floor(Date.now() / 1000)
     const genuine = {
       iss: issuer,
@@ -141,6 +184,12 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
 }
 
 /** Signs correctly, with RS256 and the key in the JWKS. */
-export function signed(claims: Claims, { privateKey }: Keys, header: object = {}): Promise<string> {
-  return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, ...header }).sign(privateKey)
+export function signed(
+  claims: Claims,
+  { privateKey }: Keys,
+  header: object = {},
+): Promise<string> {
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'RS256', kid, ...header })
+    .sign(privateKey)
 }

@@ -25,9 +25,13 @@ export type OpenSmtpd = {
 
 const nobody = 65534
 
-/** Starts OpenSMTPD, which delivers every email for a domain to a maildir. Needs root. Only one can run at a time. */
+/**
+ * Starts OpenSMTPD, which delivers every email for a domain to a maildir. Needs root.
+ * Only one can run at a time.
+ */
 export async function startOpenSmtpd(domain: string): Promise<OpenSmtpd> {
-  if (process.getuid?.() !== 0) throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:providers')
+  if (process.getuid?.() !== 0)
+    throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:providers')
   const folder = temporaryFolder('opensmtpd')
   chmodSync(folder.path, 0o755) // because another user delivers the emails
   const mailboxes = `${folder.path}/mailboxes`
@@ -44,7 +48,9 @@ match from local for domain "${domain}" action deliver
 `,
     { mode: 0o600 },
   )
-  const program = await startProgram(['/usr/sbin/smtpd', '-d', '-v', '-f', file], () => greets(port))
+  const program = await startProgram(['/usr/sbin/smtpd', '-d', '-v', '-f', file], () =>
+    greets(port),
+  )
   return {
     settings: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'login@example.com' },
     mailsTo: (email) => mailsIn(`${mailboxes}/${email}/new`),
@@ -61,7 +67,9 @@ async function mailsIn(folder: string): Promise<Email[]> {
   if (!existsSync(folder)) return []
   const files = readdirSync(folder).map((name) => `${folder}/${name}`)
   const byAge = files.toSorted((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs)
-  const mails = await Promise.all(byAge.map((file) => PostalMime.parse(readFileSync(file))))
+  const mails = await Promise.all(
+    byAge.map((file) => PostalMime.parse(readFileSync(file))),
+  )
   for (const { text } of mails) {
     const token = text?.match(/\/reset-password\?token=([\w-]{43})/)?.[1]
     if (token) keepSecret(token)

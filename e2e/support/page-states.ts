@@ -30,7 +30,10 @@ export function previewOf(features: Features): Promise<string> {
   return server
 }
 
-/** Uses the server that all tests of a worker share, or starts one with passwords and email. */
+/**
+ * Uses the server that all tests of a worker share, or starts one with passwords and
+ * email.
+ */
 async function start(hasAll: boolean): Promise<string> {
   await addListedConnection()
   if (!hasAll) return process.env.PUBLIC_URL!
@@ -45,14 +48,24 @@ async function start(hasAll: boolean): Promise<string> {
 }
 
 async function addListedConnection(): Promise<void> {
-  const own = { slug: 'local', name: 'Northwind Traders', listed: true, allowPasswords: true }
+  const own = {
+    slug: 'local',
+    name: 'Northwind Traders',
+    listed: true,
+    allowPasswords: true,
+  }
   await addTestConnection('page-states.example.org', own).catch((error) => {
-    if (!(error instanceof UsageError)) throw error // another process has already added it
+    // another process has already added it
+    if (!(error instanceof UsageError)) throw error
   })
 }
 
 /** A mocked response of our API. */
-export function respondWith(status: number, body: object, retryAfter?: number): (route: Route) => Promise<void> {
+export function respondWith(
+  status: number,
+  body: object,
+  retryAfter?: number,
+): (route: Route) => Promise<void> {
   const headers = retryAfter ? { 'Retry-After': String(retryAfter) } : undefined
   const json = {
     ok: false,
@@ -64,7 +77,11 @@ export function respondWith(status: number, body: object, retryAfter?: number): 
 }
 
 /** Delays the requests of a page to a path until the returned function is called. */
-export async function hold(page: Page, path: string, respond = (route: Route) => route.continue()) {
+export async function hold(
+  page: Page,
+  path: string,
+  respond = (route: Route) => route.continue(),
+) {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
   await page.route(`**${path}`, async (route) => {

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Program = { output: () => string; stop: () => Promise<void> }
 
 /**
- * Starts a program in the foreground and waits until it is ready. Its output is not searched for
- * secrets, because third-party servers may log them.
+ * Starts a program in the foreground and waits until it is ready. Its output is not
+ * searched for secrets, because third-party servers may log them.
  */
 export async function startProgram(
   command: string[],
@@ -17,7 +17,10 @@ export async function startProgram(
   settings: Record<string, string> = {},
 ): Promise<Program> {
   const [program, ...parameters] = command
-  const child = spawn(program!, parameters, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...settings } })
+  const child = spawn(program!, parameters, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...settings },
+  })
   const printed: string[] = []
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => printed.push(chunk.toString()))
@@ -28,7 +31,8 @@ export async function startProgram(
   const kill = () => child.kill()
   process.once('exit', kill)
   while (isRunning() && !(await isReady())) await sleep(50)
-  if (!isRunning()) throw new Error(`${program} did not start: ${failure?.message ?? ''}\n${output()}`)
+  if (!isRunning())
+    throw new Error(`${program} did not start: ${failure?.message ?? ''}\n${output()}`)
   return {
     output,
     stop: async () => {

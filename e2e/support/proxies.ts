@@ -10,7 +10,8 @@ const localhost = /(^|\s)login\.example\.com(?=[\s;])/g
 
 /**
  * Starts Debian's Caddy with deploy/Caddyfile in front of processes of the app, at
- * https://localhost. Changes only the site, the addresses and the source of the certificates.
+ * https://localhost. Changes only the site, the addresses and the source of the
+ * certificates.
  */
 export async function startCaddy(
   port: number,
@@ -21,27 +22,54 @@ export async function startCaddy(
   const folder = temporaryFolder('caddy')
   const config = `${folder.path}/Caddyfile`
   const options = `{\n\tskip_install_trust\n\thttp_port ${httpPort}\n\tadmin localhost:${adminPort}\n`
-  writeFileSync(config, readFileSync(`${project}deploy/Caddyfile`, 'utf8').replace(/^\{\n/m, options))
+  writeFileSync(
+    config,
+    readFileSync(`${project}deploy/Caddyfile`, 'utf8').replace(/^\{\n/m, options),
+  )
   const settings = {
     SITE: `https://localhost:${port}`,
     UPSTREAMS: upstreams.map((upstream) => `127.0.0.1:${upstream}`).join(' '),
     XDG_DATA_HOME: folder.path,
     XDG_CONFIG_HOME: folder.path,
   }
-  return start('Caddy', ['caddy', 'run', '--config', config, '--adapter', 'caddyfile'], port, folder, settings)
+  return start(
+    'Caddy',
+    ['caddy', 'run', '--config', config, '--adapter', 'caddyfile'],
+    port,
+    folder,
+    settings,
+  )
 }
 
 /**
- * Starts Debian's nginx with deploy/nginx.conf in front of processes of the app, at https://localhost.
- * Changes only the host, the addresses and the certificate.
+ * Starts Debian's nginx with deploy/nginx.conf in front of processes of the app, at
+ * https://localhost. Changes only the host, the addresses and the certificate.
  */
-export async function startNginx(port: number, httpPort: number, upstreams: number[]): Promise<ReverseProxy> {
+export async function startNginx(
+  port: number,
+  httpPort: number,
+  upstreams: number[],
+): Promise<ReverseProxy> {
   const folder = temporaryFolder('nginx')
   const [key, certificate] = [`${folder.path}/key.pem`, `${folder.path}/certificate.pem`]
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-  execFileSync('openssl', [...request, '-subj', '/CN=localhost', '-keyout', key, '-out', certificate], {
-    stdio: 'pipe',
-  })
+  const request = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+  ]
+  execFileSync(
+    'openssl',
+    [...request, '-subj', '/CN=localhost', '-keyout', key, '-out', certificate],
+    {
+      stdio: 'pipe',
+    },
+  )
   const site = [
     ['/etc/letsencrypt/live/login.example.com/fullchain.pem', certificate],
     ['/etc/letsencrypt/live/login.example.com/privkey.pem', key],
@@ -49,7 +77,10 @@ export async function startNginx(port: number, httpPort: number, upstreams: numb
     ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
     ['127.0.0.1:3000', `127.0.0.1:${upstreams[0]}`],
     ['127.0.0.1:3001', `127.0.0.1:${upstreams[1]}`],
-  ].reduce((text, [from, to]) => text.replace(from!, to!), readFileSync(`${project}deploy/nginx.conf`, 'utf8'))
+  ].reduce(
+    (text, [from, to]) => text.replace(from!, to!),
+    readFileSync(`${project}deploy/nginx.conf`, 'utf8'),
+  )
   const config = `${folder.path}/nginx.conf`
   writeFileSync(
     config,
@@ -67,7 +98,9 @@ async function start(
 ): Promise<ReverseProxy> {
   const accepts = () =>
     new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
+      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () =>
+        resolve(false),
+      )
       socket.on('connect', () => socket.destroy())
     })
   const program = await startProgram(command, accepts, settings)

@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { exchangeSsoCode } from '../../lib/contract/paths'
 
 /**
- * Sends raw bytes part by part, and returns everything that is received until the connection is
- * closed. Closes the connection shortly after a keep-alive response.
+ * Sends raw bytes part by part, and returns everything that is received until the
+ * connection is closed. Closes the connection shortly after a keep-alive response.
  */
 export function sendBytes(url: string, ...parts: string[]): Promise<string> {
   return new Promise((resolve) => {
@@ -11,7 +11,8 @@ export function sendBytes(url: string, ...parts: string[]): Promise<string> {
     let response = ''
     socket.on('data', (chunk) => {
       response += chunk
-      if (response.includes('\r\n\r\n') && !/connection: close/i.test(response)) setTimeout(() => socket.end(), 200)
+      if (response.includes('\r\n\r\n') && !/connection: close/i.test(response))
+        setTimeout(() => socket.end(), 200)
     })
     socket.on('error', () => {}) // the server may close the connection while we are sending
     socket.on('close', () => resolve(response))
@@ -19,7 +20,9 @@ export function sendBytes(url: string, ...parts: string[]): Promise<string> {
   })
 }
 
-/** Opens a connection and sends bytes. `received` returns what the server has sent so far. */
+/**
+ * Opens a connection and sends bytes. `received` returns what the server has sent so far.
+ */
 export function open(url: string, sent = ''): { socket: Socket; received: () => string } {
   let text = ''
   const socket = connect(Number(new URL(url).port), 'localhost')
@@ -31,6 +34,9 @@ export function open(url: string, sent = ''): { socket: Socket; received: () => 
   return { socket, received: () => text }
 }
 
-/** The head of an exchange request whose body never arrives. The request stays in progress for up to ten seconds. */
+/**
+ * The head of an exchange request whose body never arrives. The request stays in progress
+ * for up to ten seconds.
+ */
 export const slowExchange = (address: string, length = 20) =>
   `POST ${exchangeSsoCode} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{`

@@ -10,7 +10,12 @@ export function send(
     headers = {},
     body,
     agent = false,
-  }: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent | false } = {},
+  }: {
+    method?: string
+    headers?: Record<string, string>
+    body?: string
+    agent?: Agent | false
+  } = {},
 ) {
   return new Promise<RawResponse>((resolve, reject) => {
     const sent = request(url, { method, headers, agent }, async (response) => {

@@ -20,18 +20,32 @@ export type TestRedis = {
 export async function startRedis(): Promise<TestRedis> {
   const port = await freePort()
   const password = randomUUID()
-  const parameters = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--requirepass', password]
+  const parameters = [
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--requirepass',
+    password,
+  ]
   const start = async () => {
     const server = spawn(findRedisServer(), ['--port', String(port), ...parameters], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    for await (const line of server.stdout) if (String(line).includes('Ready to accept connections')) break
+    for await (const line of server.stdout)
+      if (String(line).includes('Ready to accept connections')) break
     server.stdout.resume()
     return server
   }
   let process = await start()
   const url = `redis://:${password}@127.0.0.1:${port}`
-  const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => 100, enableAutoPipelining: true })
+  const client = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => 100,
+    enableAutoPipelining: true,
+  })
   client.on('error', () => {}) // tests kill Redis
   await once(client, 'ready')
   return {

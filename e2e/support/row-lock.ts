@@ -6,11 +6,16 @@ import type { Sql } from './fixtures'
 export type RowLock = {
   /** Queries within the transaction. */
   sql: Sql
-  /** Returns how many connections wait for this transaction, directly or behind another one. */
+  /**
+   * Returns how many connections wait for this transaction, directly or behind another
+   * one.
+   */
   countWaiting: () => Promise<number>
   /** Resolves when `count` connections wait. */
   waiting: (count: number) => Promise<void>
-  /** Commits. The waiting connections continue in the order in which they began to wait. */
+  /**
+   * Commits. The waiting connections continue in the order in which they began to wait.
+   */
   release: () => Promise<void>
 }
 
@@ -22,11 +27,18 @@ const waitingFor = `
   SELECT count(*)::int - 1 AS count FROM blocked`
 
 /** Locks a row of a table `FOR UPDATE`. `where` has one parameter. */
-export async function lockRow(table: string, where: string, value: unknown): Promise<RowLock> {
+export async function lockRow(
+  table: string,
+  where: string,
+  value: unknown,
+): Promise<RowLock> {
   const [holder, observer] = await Promise.all([connect(), connect()])
   const [{ pid }] = (await holder.query('SELECT pg_backend_pid() AS pid')).rows
   await holder.query('BEGIN')
-  const { rowCount } = await holder.query(`SELECT 1 FROM ${table} WHERE ${where} FOR UPDATE`, [value])
+  const { rowCount } = await holder.query(
+    `SELECT 1 FROM ${table} WHERE ${where} FOR UPDATE`,
+    [value],
+  )
   expect(rowCount).toBe(1)
   const countWaiting = async () => (await observer.query(waitingFor, [pid])).rows[0].count
   return {
@@ -41,8 +53,8 @@ export async function lockRow(table: string, where: string, value: unknown): Pro
 }
 
 /**
- * Starts two operations one after the other, which both wait for a row lock, and releases the lock.
- * Their order is certain, and the second one begins before the first one ends.
+ * Starts two operations one after the other, which both wait for a row lock, and releases
+ * the lock. Their order is certain, and the second one begins before the first one ends.
  */
 export async function inOrderOfLock<First, Second>(
   lock: RowLock,

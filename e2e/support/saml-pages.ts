@@ -4,10 +4,13 @@ import { listen } from './listen'
 type Respond = (request: URL) => { acsUrl: string; response: string; relayState: string }
 
 /**
- * Serves the page of a SAML provider on 127.0.0.1, which is another site than localhost. The URL of
- * the page contains the request. Like real providers, the page immediately posts the response.
+ * Serves the page of a SAML provider on 127.0.0.1, which is another site than localhost.
+ * The URL of the page contains the request. Like real providers, the page immediately
+ * posts the response.
  */
-export async function startSamlPages(respond: Respond): Promise<{ ssoUrl: string; stop: () => Promise<void> }> {
+export async function startSamlPages(
+  respond: Respond,
+): Promise<{ ssoUrl: string; stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
     const url = new URL(request.url!, 'http://127.0.0.1')
     response.setHeader('Content-Type', 'text/html; charset=utf-8')

@@ -73,13 +73,17 @@ export const requestId = '_request'
 
 type Keys = Awaited<ReturnType<typeof newKeyPair>>[]
 const newKeys = (): Promise<Keys> =>
-  Promise.all(['service.example', 'idp.example', 'next.idp.example'].map((name) => newKeyPair(name)))
+  Promise.all(
+    ['service.example', 'idp.example', 'next.idp.example'].map((name) =>
+      newKeyPair(name),
+    ),
+  )
 let keysOfProcess: Promise<Keys> | undefined
 
 /**
- * Returns a hostile identity provider. It signs what a test requests, and the test can change the
- * response before and after signing. Without `isOther`, all providers of a process share keys,
- * because new keys take a second.
+ * Returns a hostile identity provider. It signs what a test requests, and the test can
+ * change the response before and after signing. Without `isOther`, all providers of a
+ * process share keys, because new keys take a second.
  */
 export async function newSamlProvider({ isOther = false } = {}): Promise<SamlProvider> {
   keysOfProcess ??= newKeys()
@@ -103,7 +107,11 @@ export async function newSamlProvider({ isOther = false } = {}): Promise<SamlPro
       xml = sign(xml, "/*/*[local-name()='Assertion'][1]", signing)
     if (options.encrypted) {
       xml = xml.replace(assertionPattern, (assertion) =>
-        encrypt((options.tamperAssertion ?? unchanged)(assertion), settings, options.encryption),
+        encrypt(
+          (options.tamperAssertion ?? unchanged)(assertion),
+          settings,
+          options.encryption,
+        ),
       )
     }
     if (options.response) xml = sign(xml, '/*', signing)
@@ -115,7 +123,8 @@ export async function newSamlProvider({ isOther = false } = {}): Promise<SamlPro
 const unchanged = (xml: string) => xml
 
 /** Returns the time that is this number of seconds from now. */
-export const seconds = (count: number) => new Date(Date.now() + count * 1000).toISOString()
+export const seconds = (count: number) =>
+  new Date(Date.now() + count * 1000).toISOString()
 
 function responseXml(
   { acsUrl, entityId, issuer: provider }: ServiceProviderSettings,
@@ -147,7 +156,10 @@ function responseXml(
 
 const keyObjects = new Map<string, KeyObject>()
 
-/** Returns the key of a PEM text. Each text is parsed only once, because parsing takes as long as signing. */
+/**
+ * Returns the key of a PEM text. Each text is parsed only once, because parsing takes as
+ * long as signing.
+ */
 function keyOf(pem: string): KeyObject {
   const key = keyObjects.get(pem) ?? createPrivateKey(pem)
   keyObjects.set(pem, key)
@@ -156,13 +168,17 @@ function keyOf(pem: string): KeyObject {
 
 /** Signs the element at an XPath, with the signature after its issuer. */
 export function sign(xml: string, xpath: string, signing: Signing): string {
-  const signatureMethod = signing.signatureMethod ?? 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
+  const signatureMethod =
+    signing.signatureMethod ?? 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
   const signer = new SignedXml({
-    privateKey: signatureMethod.includes('#rsa-') ? keyOf(signing.privateKey!) : signing.privateKey,
+    privateKey: signatureMethod.includes('#rsa-')
+      ? keyOf(signing.privateKey!)
+      : signing.privateKey,
     publicCert: signing.certificate,
     signatureAlgorithm: signatureMethod,
     inclusiveNamespacesPrefixList: signing.inclusivePrefixes,
-    canonicalizationAlgorithm: (signing.canonicalization ?? exclusive) as typeof exclusive,
+    canonicalizationAlgorithm: (signing.canonicalization ??
+      exclusive) as typeof exclusive,
   })
   if (signatureMethod.includes('hmac')) signer.enableHMAC()
   signer.addReference({
@@ -172,7 +188,10 @@ export function sign(xml: string, xpath: string, signing: Signing): string {
     digestAlgorithm: signing.digestMethod ?? 'http://www.w3.org/2001/04/xmlenc#sha256',
   })
   // After the issuer, which is the first child unless a test removed it.
-  signer.computeSignature(xml, { prefix: 'ds', location: { reference: `${xpath}/*[1]`, action: 'after' } })
+  signer.computeSignature(xml, {
+    prefix: 'ds',
+    location: { reference: `${xpath}/*[1]`, action: 'after' },
+  })
   return signer.getSignedXml()
 }
 
@@ -184,7 +203,10 @@ export function encrypt(
   { certificate }: ServiceProviderSettings,
   encryption: Encryption = {},
 ): string {
-  const { content = 'http://www.w3.org/2009/xmlenc11#aes256-gcm', key = `${xenc}rsa-oaep-mgf1p` } = encryption
+  const {
+    content = 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
+    key = `${xenc}rsa-oaep-mgf1p`,
+  } = encryption
   const { digest = `${dsig}sha1`, mgf, hashes = ['sha1', 'sha1'] } = encryption
   const [, bits, form] = /aes(128|256)-(gcm|cbc)$/.exec(content) ?? ['', '192', 'des']
   const cipherName = form === 'des' ? 'des-ede3-cbc' : `aes-${bits}-${form}`
@@ -192,23 +214,40 @@ export function encrypt(
   const iv = randomBytes(form === 'gcm' ? 12 : form === 'cbc' ? 16 : 8)
   const cipher = createCipheriv(cipherName as 'aes-256-gcm', contentKey, iv)
   const parts = [iv, cipher.update(assertion), cipher.final()]
-  const encrypted = Buffer.concat(form === 'gcm' ? [...parts, cipher.getAuthTag()] : parts)
+  const encrypted = Buffer.concat(
+    form === 'gcm' ? [...parts, cipher.getAuthTag()] : parts,
+  )
   const encryptedKey = key.endsWith('rsa-1_5')
-    ? publicEncrypt({ key: certificate, padding: constants.RSA_PKCS1_PADDING }, contentKey)
+    ? publicEncrypt(
+        { key: certificate, padding: constants.RSA_PKCS1_PADDING },
+        contentKey,
+      )
     : encryptOaep(certificate, contentKey, hashes)
   const methods = [
     ...(digest ? [`<ds:DigestMethod Algorithm="${digest}"/>`] : []),
-    ...(mgf ? [`<xenc11:MGF xmlns:xenc11="http://www.w3.org/2009/xmlenc11#" Algorithm="${mgf}"/>`] : []),
+    ...(mgf
+      ? [
+          `<xenc11:MGF xmlns:xenc11="http://www.w3.org/2009/xmlenc11#" Algorithm="${mgf}"/>`,
+        ]
+      : []),
   ]
   const value = (bytes: Buffer) =>
     `<xenc:CipherData><xenc:CipherValue>${bytes.toString('base64')}</xenc:CipherValue></xenc:CipherData>`
   return `<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"><xenc:EncryptedData xmlns:xenc="${xenc}" Type="${xenc}Element"><xenc:EncryptionMethod Algorithm="${content}"/><ds:KeyInfo xmlns:ds="${dsig}"><xenc:EncryptedKey><xenc:EncryptionMethod Algorithm="${key}">${methods.join('')}</xenc:EncryptionMethod>${value(encryptedKey)}</xenc:EncryptedKey></ds:KeyInfo>${value(encrypted)}</xenc:EncryptedData></saml:EncryptedAssertion>`
 }
 
-/** RSA-OAEP with different hashes for the label and the mask. Node.js supports only the same hash for both. */
-function encryptOaep(certificate: string, bytes: Buffer, [label, mask]: readonly [string, string]): Buffer {
+/**
+ * RSA-OAEP with different hashes for the label and the mask. Node.js supports only the
+ * same hash for both.
+ */
+function encryptOaep(
+  certificate: string,
+  bytes: Buffer,
+  [label, mask]: readonly [string, string],
+): Buffer {
   const hash = (name: string) => forge.md[name as 'sha1'].create()
-  const key = forge.pki.certificateFromPem(certificate).publicKey as forge.pki.rsa.PublicKey
+  const key = forge.pki.certificateFromPem(certificate)
+    .publicKey as forge.pki.rsa.PublicKey
   const options = { md: hash(label), mgf1: { md: hash(mask) } }
   return Buffer.from(key.encrypt(bytes.toString('binary'), 'RSA-OAEP', options), 'binary')
 }
@@ -230,10 +269,17 @@ export const parts = {
   signature: /<ds:Signature [\s\S]*?<\/ds:Signature>/,
 }
 
-/** Replaces a text, and throws if the text is missing, so that a hostile case can't silently become a valid one. */
-export function replace(from: string | RegExp, to: string | ((...groups: string[]) => string)) {
+/**
+ * Replaces a text, and throws if the text is missing, so that a hostile case can't
+ * silently become a valid one.
+ */
+export function replace(
+  from: string | RegExp,
+  to: string | ((...groups: string[]) => string),
+) {
   return (xml: string): string => {
-    if (typeof from === 'string' ? !xml.includes(from) : !from.test(xml)) throw new Error(`${from} is not there`)
+    if (typeof from === 'string' ? !xml.includes(from) : !from.test(xml))
+      throw new Error(`${from} is not there`)
     return xml.replace(from, to as string)
   }
 }
@@ -245,7 +291,12 @@ export function inOrder(...edits: ((xml: string) => string)[]) {
 
 /** Adds an attribute to the assertion. */
 export function addAttribute(name: string, ...values: string[]) {
-  const texts = values.map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`).join('')
+  const texts = values
+    .map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`)
+    .join('')
   const end = '</saml:AttributeStatement>'
-  return replace(end, () => `<saml:Attribute Name="${name}">${texts}</saml:Attribute>${end}`)
+  return replace(
+    end,
+    () => `<saml:Attribute Name="${name}">${texts}</saml:Attribute>${end}`,
+  )
 }

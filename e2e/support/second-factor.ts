@@ -1,5 +1,9 @@
 import { HOTP, Secret } from 'otpauth'
-import { hashRecoveryCode, newRecoveryCodes, newTotpSecret } from '../../lib/second-factor/codes'
+import {
+  hashRecoveryCode,
+  newRecoveryCodes,
+  newTotpSecret,
+} from '../../lib/second-factor/codes'
 import { encrypt } from '../../lib/second-factor/encryption'
 import type { Sql } from './fixtures'
 import { newPasswordUser, type PasswordUser } from './password-user'
@@ -23,13 +27,21 @@ export async function newFactorUser(sql: Sql, options = {}): Promise<FactorUser>
 }
 
 const codeAt = (secret: string, offset: number) =>
-  HOTP.generate({ secret: Secret.fromBase32(secret), counter: Math.floor(Date.now() / 30_000) + offset })
+  HOTP.generate({
+    secret: Secret.fromBase32(secret),
+    counter: Math.floor(Date.now() / 30_000) + offset,
+  })
 
-/** Returns the code of the current or the next time step, which stays valid for at least 30 seconds. */
+/**
+ * Returns the code of the current or the next time step, which stays valid for at least
+ * 30 seconds.
+ */
 export const totp = (secret: string, offset: 0 | 1 = 0) => codeAt(secret, offset)
 
 /** Returns a code of six digits that does not match any current time step. */
 export function wrongCode(secret: string): string {
   const right = [-2, -1, 0, 1, 2].map((offset) => codeAt(secret, offset))
-  return ['111111', '222222', '333333', '444444', '555555', '666666'].find((code) => !right.includes(code))!
+  return ['111111', '222222', '333333', '444444', '555555', '666666'].find(
+    (code) => !right.includes(code),
+  )!
 }

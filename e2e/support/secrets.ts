@@ -2,15 +2,18 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-export const secretsFolder = fileURLToPath(new URL('../results/secrets/', import.meta.url))
+export const secretsFolder = fileURLToPath(
+  new URL('../results/secrets/', import.meta.url),
+)
 
-// Each process has its own file, because lines that several processes append to one file can overlap.
+// Each process has its own file, because lines that several processes append to one file
+// can overlap.
 const secretsFile = secretsFolder + randomUUID()
 
 /**
- * Records a secret and returns it. After the run, every log is searched for it. Throws if the
- * secret is so short that a log could contain it by chance. Does not record the empty value of a
- * deleted cookie.
+ * Records a secret and returns it. After the run, every log is searched for it. Throws if
+ * the secret is so short that a log could contain it by chance. Does not record the empty
+ * value of a deleted cookie.
  */
 export function keepSecret(secret: string): string {
   if (secret === '') return secret
@@ -23,7 +26,10 @@ export function keepSecret(secret: string): string {
 const firstBlock = randomInt(65_536)
 let addresses = 0
 
-/** Returns an IP address in a /24 that no other test uses, so that tests do not share rate limits. */
+/**
+ * Returns an IP address in a /24 that no other test uses, so that tests do not share rate
+ * limits.
+ */
 export function newAddress(): string {
   const block = (firstBlock + addresses++) % 65_536
   return `10.${block >> 8}.${block % 256}.${randomInt(256)}`

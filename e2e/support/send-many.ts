@@ -1,6 +1,9 @@
 type Answer = { status: number; headers: Headers; ms: number }
 
-/** Sends `count` requests, at most `concurrency` at a time. Returns statuses, headers and durations. */
+/**
+ * Sends `count` requests, at most `concurrency` at a time. Returns statuses, headers and
+ * durations.
+ */
 export async function sendMany(
   count: number,
   send: (index: number) => Promise<Response>,
@@ -14,7 +17,11 @@ export async function sendMany(
       const startedAt = performance.now()
       const response = await send(index)
       await response.arrayBuffer()
-      answers.push({ status: response.status, headers: response.headers, ms: performance.now() - startedAt })
+      answers.push({
+        status: response.status,
+        headers: response.headers,
+        ms: performance.now() - startedAt,
+      })
     }
   }
   await Promise.all(Array.from({ length: Math.min(concurrency, count) }, client))

@@ -21,9 +21,9 @@ export type Server = {
 }
 
 /**
- * Starts a server of the production build, with settings that override the environment. Unless they have
- * NODE_OPTIONS, passwords are hashed at the lowest cost. The folder of another build is optional. The output
- * is stored and searched for secrets after the run.
+ * Starts a server of the production build, with settings that override the environment.
+ * Unless they have NODE_OPTIONS, passwords are hashed at the lowest cost. The folder of
+ * another build is optional. The output is stored and searched for secrets after the run.
  */
 export async function startServer(
   settings: Record<string, string> = {},
@@ -33,7 +33,14 @@ export async function startServer(
   const url = `http://localhost:${port}`
   const server = spawn(process.execPath, [`${folder}bin/server.js`], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, PUBLIC_URL: url, DRAIN_MS: '1', ...preload('cheap-hash.mjs'), ...settings, PORT: port },
+    env: {
+      ...process.env,
+      PUBLIC_URL: url,
+      DRAIN_MS: '1',
+      ...preload('cheap-hash.mjs'),
+      ...settings,
+      PORT: port,
+    },
   })
   mkdirSync(logFolder, { recursive: true })
   const file = createWriteStream(`${logFolder}server-${server.pid}.log`)
@@ -45,7 +52,9 @@ export async function startServer(
   const output = () => printed.join('')
   const logged = (text: string) => {
     const lines = output().split('\n').slice(0, -1)
-    return lines.filter((line) => line.startsWith('{') && line.includes(text)).map((line) => JSON.parse(line))
+    return lines
+      .filter((line) => line.startsWith('{') && line.includes(text))
+      .map((line) => JSON.parse(line))
   }
   const ended = once(server, 'exit').then(([code]) => {
     throw new Error(`the server exited with ${code}:\n${output()}`)
@@ -61,8 +70,9 @@ export async function startServer(
   return { url, process: server, output, logged, stop }
 }
 
-// These ports are below those that the system assigns to clients and `listen(0)`, and differ per
-// Playwright worker, so nothing else can use a port before the server listens on it.
+// These ports are below those that the system assigns to clients and `listen(0)`, and
+// differ per Playwright worker, so nothing else can use a port before the server listens
+// on it.
 const firstPort = 11_000 + 2_000 * Number(process.env.TEST_PARALLEL_INDEX ?? 9)
 let nextPort = firstPort + Math.floor(Math.random() * 1_000)
 
@@ -70,7 +80,10 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = nextPort++
     const probe = createServer().listen(port)
-    const free = await Promise.race([once(probe, 'listening').then(() => true), once(probe, 'error').then(() => false)])
+    const free = await Promise.race([
+      once(probe, 'listening').then(() => true),
+      once(probe, 'error').then(() => false),
+    ])
     if (!free) continue
     probe.close()
     await once(probe, 'close')

@@ -12,6 +12,7 @@ const now = () => Real.now() + shiftMs
 
 globalThis.Date = new Proxy(Real, {
   apply: () => new Real(now()).toString(),
-  construct: (_, given, target) => Reflect.construct(Real, given.length > 0 ? given : [now()], target),
+  construct: (_, given, target) =>
+    Reflect.construct(Real, given.length > 0 ? given : [now()], target),
   get: (_, name) => (name === 'now' ? now : Real[name]),
 })

@@ -17,8 +17,15 @@ export type SimpleSaml = {
   entityId: string
   userName: string
   password: string
-  /** Sets the metadata of its only service provider, the user’s email address, and how it responds. */
-  configure: (next: { serviceProvider: string; email: string; options: SimpleSamlOptions }) => void
+  /**
+   * Sets the metadata of its only service provider, the user’s email address, and how it
+   * responds.
+   */
+  configure: (next: {
+    serviceProvider: string
+    email: string
+    options: SimpleSamlOptions
+  }) => void
   /** Returns the link of a tile in the portal. */
   tileOf: (serviceProviderId: string) => string
   output: () => string
@@ -44,7 +51,8 @@ export async function startSimpleSaml(): Promise<SimpleSaml> {
     writeFileSync(at('service-provider.xml'), serviceProvider)
     writeFileSync(at('settings.json'), JSON.stringify({ email, options }))
   }
-  const serviceProvider = '<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"/>'
+  const serviceProvider =
+    '<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"/>'
   configure({ serviceProvider, email: '', options: {} })
   writeFileSync(
     at('config.php'),
@@ -93,7 +101,8 @@ $metadata['${metadataUrl}'] = ${readSettings}['options'] + [
     userName,
     password,
     configure,
-    tileOf: (id) => `${origin}/saml2/idp/SSOService.php?spentityid=${encodeURIComponent(id)}`,
+    tileOf: (id) =>
+      `${origin}/saml2/idp/SSOService.php?spentityid=${encodeURIComponent(id)}`,
     output: program.output,
     stop: async () => {
       await program.stop()

@@ -6,10 +6,12 @@ import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { keepSecret } from './secrets'
 
 /** An email that the server accepted. `token` is the token in its link. */
-export type ReceivedMail = { from: string; to: string[]; token?: string; raw: string } & Pick<
-  Email,
-  'subject' | 'text' | 'html' | 'headers' | 'messageId'
->
+export type ReceivedMail = {
+  from: string
+  to: string[]
+  token?: string
+  raw: string
+} & Pick<Email, 'subject' | 'text' | 'html' | 'headers' | 'messageId'>
 
 type Status = number | undefined
 type Decide = (stage: 'RCPT' | 'DATA', recipient: string) => Status | Promise<Status>
@@ -22,14 +24,20 @@ export type Smtp = {
   mailsTo: (email: string) => ReceivedMail[]
   /** All recipients that clients named, including rejected ones. */
   recipients: string[]
-  /** Sets a function that returns a status such as 451 to reject a recipient or message, or undefined to accept it. */
+  /**
+   * Sets a function that returns a status such as 451 to reject a recipient or message,
+   * or undefined to accept it.
+   */
   respondWith: (decide: Decide) => void
   /** Sets a function that is called before a message is accepted. */
   beforeAccepting: (act: (mail: ReceivedMail) => Promise<unknown>) => void
   stop: () => Promise<void>
 }
 
-/** Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its certificate is not trusted. */
+/**
+ * Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its
+ * certificate is not trusted.
+ */
 export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
@@ -37,7 +45,11 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
   const recipients: string[] = []
   // the error contains the address, as with most mail servers
   const rejection = (status: Status, recipient: string) =>
-    status ? Object.assign(new Error(`<${recipient}> is rejected by the test.`), { responseCode: status }) : null
+    status
+      ? Object.assign(new Error(`<${recipient}> is rejected by the test.`), {
+          responseCode: status,
+        })
+      : null
   const keyPair = tls ? await newKeyPair('127.0.0.1') : null
   const server = new SMTPServer({
     ...(keyPair && { secure: true, key: keyPair.privateKey, cert: keyPair.certificate }),
@@ -51,7 +63,8 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
     },
     async onData(stream, { envelope }, done) {
       const raw = await textOf(stream)
-      if (raw === null) return // the client closed the connection, so there is no response to send
+      // the client closed the connection, so there is no response to send
+      if (raw === null) return
       const { subject, text, html, headers, messageId } = await PostalMime.parse(raw)
       const token = text?.match(/\/reset-password\?token=([\w-]{43})/)?.[1]
       if (token) keepSecret(token)
@@ -70,7 +83,10 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
   return {
-    settings: { SMTP_URL: `${tls ? 'smtps' : 'smtp'}://127.0.0.1:${port}`, MAIL_FROM: 'login@example.com' },
+    settings: {
+      SMTP_URL: `${tls ? 'smtps' : 'smtp'}://127.0.0.1:${port}`,
+      MAIL_FROM: 'login@example.com',
+    },
     mails,
     mailsTo: (email) => mails.filter(({ to }) => to.includes(email)),
     recipients,

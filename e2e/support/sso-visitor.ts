@@ -3,7 +3,9 @@ import { type ApiResponse, exchangePath, expect, postTo, type Sql } from './fixt
 import { keepSecret, newAddress } from './secrets'
 import type { Server } from './server'
 
-/** A browser without a screen. It follows one redirect at a time, and stores our cookies. */
+/**
+ * A browser without a screen. It follows one redirect at a time, and stores our cookies.
+ */
 export class Visitor {
   readonly cookies = new Map<string, string>()
   /** The ID of the last request. It identifies the log line of this request. */
@@ -12,7 +14,10 @@ export class Visitor {
 
   constructor(readonly url: string) {}
 
-  /** Requests one of our URLs as this browser. Posts a form as another site does, without cookies. */
+  /**
+   * Requests one of our URLs as this browser. Posts a form as another site does, without
+   * cookies.
+   */
   request(path: string, form?: URLSearchParams, withCookies = !form): Promise<Response> {
     this.requestId = randomUUID()
     return fetch(new URL(path, this.url), {
@@ -20,7 +25,9 @@ export class Visitor {
       headers: {
         'X-Request-Id': this.requestId,
         'X-Forwarded-For': this.address,
-        ...(withCookies && { Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
+        ...(withCookies && {
+          Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        }),
       },
       ...(form && { method: 'POST', body: form }),
     })
@@ -34,22 +41,31 @@ export class Visitor {
       this.cookies.set(name!, keepSecret(value!))
     }
     const location = response.headers.get('location')
-    if (response.status !== 303 || !location) throw new Error(`${path.split('?')[0]} responded ${response.status}`)
+    if (response.status !== 303 || !location)
+      throw new Error(`${path.split('?')[0]} responded ${response.status}`)
     return keepSecrets(new URL(location, this.url))
   }
 
   /** Starts a sign-in, and returns the URL at the provider. */
   start(slug: string, next?: string): Promise<URL> {
-    return this.open(`/api/auth/sso/${slug}/start${next === undefined ? '' : `?next=${encodeURIComponent(next)}`}`)
+    return this.open(
+      `/api/auth/sso/${slug}/start${next === undefined ? '' : `?next=${encodeURIComponent(next)}`}`,
+    )
   }
 
-  /** Opens the provider's URL as a browser does. Returns the URL of the redirect to our callback. */
+  /**
+   * Opens the provider's URL as a browser does. Returns the URL of the redirect to our
+   * callback.
+   */
   async authorize(authorization: URL): Promise<URL> {
     const response = await fetch(authorization, { redirect: 'manual' })
     return keepSecrets(new URL(response.headers.get('location')!))
   }
 
-  /** Opens the callback, to which the provider redirects. Returns the URL of the landing page. */
+  /**
+   * Opens the callback, to which the provider redirects. Returns the URL of the landing
+   * page.
+   */
   comeBack({ pathname, search }: URL): Promise<URL> {
     return this.open(pathname + search)
   }
@@ -63,12 +79,18 @@ export class Visitor {
 
   /** Exchanges the code of a landing page, as this browser. */
   exchange({ searchParams }: URL): Promise<ApiResponse> {
-    const headers = { 'X-Forwarded-For': newAddress(), Cookie: `browser=${this.cookies.get('browser')}` }
+    const headers = {
+      'X-Forwarded-For': newAddress(),
+      Cookie: `browser=${this.cookies.get('browser')}`,
+    }
     return postTo(this.url + exchangePath, { code: searchParams.get('code') }, headers)
   }
 }
 
-/** Returns the error in the URL of a landing page. `again` is set if a sign-in can't be continued and starts again. */
+/**
+ * Returns the error in the URL of a landing page. `again` is set if a sign-in can't be
+ * continued and starts again.
+ */
 export const errorOf = ({ searchParams }: URL) =>
   searchParams.has('again') ? 'attempt_invalid' : searchParams.get('error')
 
@@ -83,8 +105,13 @@ type Line = {
 }
 
 /** Returns the log line of the last request of a visitor. */
-export async function logLine({ requestId }: Visitor, { logged }: Pick<Server, 'logged'>): Promise<Line> {
-  await expect.poll(() => logged(requestId).length, { intervals: [10] }).toBeGreaterThan(0)
+export async function logLine(
+  { requestId }: Visitor,
+  { logged }: Pick<Server, 'logged'>,
+): Promise<Line> {
+  await expect
+    .poll(() => logged(requestId).length, { intervals: [10] })
+    .toBeGreaterThan(0)
   return logged(requestId)[0] as Line
 }
 
@@ -99,7 +126,10 @@ export function usersOf(sql: Sql, slug: string) {
 
 /** Returns the one-time codes that sign-ins with a connection have issued. */
 export function codesOf(sql: Sql, slug: string) {
-  return sql('SELECT 1 FROM exchange_codes JOIN connections ON connections.id = connection_id WHERE slug = $1', [slug])
+  return sql(
+    'SELECT 1 FROM exchange_codes JOIN connections ON connections.id = connection_id WHERE slug = $1',
+    [slug],
+  )
 }
 
 /** Makes all unfinished sign-ins with a connection expire. */
@@ -111,6 +141,7 @@ export function expireAttempts(sql: Sql, slug: string) {
 /** Records the secrets in a URL, but not the values that a test added. */
 function keepSecrets(url: URL): URL {
   for (const name of ['code', 'state', 'nonce', 'RelayState'])
-    for (const value of url.searchParams.getAll(name)) if (/^[\w-]{43}$/.test(value)) keepSecret(value)
+    for (const value of url.searchParams.getAll(name))
+      if (/^[\w-]{43}$/.test(value)) keepSecret(value)
   return url
 }

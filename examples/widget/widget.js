@@ -1,16 +1,21 @@
-// An embeddable widget. Customers with an approved origin add this tag to a page, where the widget appears:
-// <script src="https://widgets.example.com/widget.js" data-login="https://login.example.com" data-token="wgt_…" async></script>
+// An embeddable widget. Customers with an approved origin add this tag to a page, where
+// the widget appears: <script src="https://widgets.example.com/widget.js"
+// data-login="https://login.example.com" data-token="wgt_…" async></script>
 ;(() => {
   const script = document.currentScript
   const { login, token: widgetToken } = script.dataset
   const api = new URL(script.src).origin
   const final = ['WIDGET_TOKEN_INVALID', 'ORIGIN_REJECTED'] // after these, a retry would fail too
   const maxTries = 3
-  let session = null // the JWT, and until when to use it. performance.now() ignores changes of the clock
+  // the JWT, and until when to use it. performance.now() ignores changes of the clock
+  let session = null
   let pending = null
   let stopped = false
 
-  /** Resolves to a JWT for this page, or to null without one. Concurrent calls share one request. */
+  /**
+   * Resolves to a JWT for this page, or to null without one. Concurrent calls share one
+   * request.
+   */
   function getToken() {
     if (session && performance.now() < session.until) return Promise.resolve(session.jwt)
     pending ??= startSession().finally(() => (pending = null))
@@ -27,8 +32,11 @@
       }).catch(() => null) // offline, or blocked by the policy of the page
       const body = await response?.json().catch(() => null)
       if (response?.ok) {
-        const { iat, exp } = JSON.parse(atob(body.token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')))
-        session = { jwt: body.token, until: performance.now() + (exp - iat - 60) * 1_000 } // a minute early
+        const { iat, exp } = JSON.parse(
+          atob(body.token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')),
+        )
+        // a minute early
+        session = { jwt: body.token, until: performance.now() + (exp - iat - 60) * 1_000 }
         return session.jwt
       }
       stopped = final.includes(body?.code)
@@ -54,8 +62,15 @@
     const jwt = await getToken()
     if (!jwt) return element.remove()
     const headers = { Authorization: `Bearer ${jwt}` }
-    const response = await fetch(`${api}/greeting`, { headers, credentials: 'omit' }).catch(() => null)
-    element.replaceChildren(response?.ok ? (await response.json()).greeting : 'Not available.', ' ', button)
+    const response = await fetch(`${api}/greeting`, {
+      headers,
+      credentials: 'omit',
+    }).catch(() => null)
+    element.replaceChildren(
+      response?.ok ? (await response.json()).greeting : 'Not available.',
+      ' ',
+      button,
+    )
   }
 
   script.after(element)

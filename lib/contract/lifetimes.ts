@@ -1,4 +1,7 @@
-/** Lifetimes in seconds. SQL, tokens, cookies, texts and the OpenAPI document use these values. */
+/**
+ * Lifetimes in seconds. SQL, tokens, cookies, texts and the OpenAPI document use these
+ * values.
+ */
 export const lifetimes = {
   /** The one-time code of an SSO callback. */
   code: 60,
@@ -7,27 +10,45 @@ export const lifetimes = {
   sessionToken: 12 * 60 * 60,
   /** A session and its refresh tokens, from the sign-in. Never extended. */
   session: 7 * 24 * 60 * 60,
-  /** A sign-in at the identity provider: the time between our redirect and the provider's response. */
+  /**
+   * A sign-in at the identity provider: the time between our redirect and the provider's
+   * response.
+   */
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
-  /** The time to enter a code after the password, or to enter the first code of a new TOTP secret. */
+  /**
+   * The time to enter a code after the password, or to enter the first code of a new TOTP
+   * secret.
+   */
   secondFactorStep: 10 * 60,
   widgetToken: 15 * 60,
   /** The cookie of a browser in which a user has signed in with a password. */
   knownBrowser: 180 * 24 * 60 * 60,
 } as const
 
-/** How long a refresh with the previous token returns the current one, for parallel requests or lost responses. */
+/**
+ * How long a refresh with the previous token returns the current one, for parallel
+ * requests or lost responses.
+ */
 export const refreshGraceSeconds = 10
 
-/** How many live sessions a user can have (ASVS 7.1.2). The start of another session ends the oldest one. */
+/**
+ * How many live sessions a user can have (ASVS 7.1.2). The start of another session ends
+ * the oldest one.
+ */
 export const maxLiveSessions = 100
 
-/** After this many wrong TOTP codes in a row, only a recovery code or an operator unlocks the second factor. */
+/**
+ * After this many wrong TOTP codes in a row, only a recovery code or an operator unlocks
+ * the second factor.
+ */
 export const maxSecondFactorFailures = 100
 
-/** How many wrong passwords or codes are allowed in a window. Further attempts are rejected until the window ends. */
+/**
+ * How many wrong passwords or codes are allowed in a window. Further attempts are
+ * rejected until the window ends.
+ */
 export const passwordLimits = {
   windowSeconds: 15 * 60,
   perAccountAndNetwork: 10,

@@ -1,5 +1,10 @@
 import type { z } from 'zod'
-import { type ErrorCode, type Issue, invalidEmailMessage, invalidTokenMessage } from './errors'
+import {
+  type ErrorCode,
+  type Issue,
+  invalidEmailMessage,
+  invalidTokenMessage,
+} from './errors'
 import { maxSecondFactorFailures, passwordLimits, refreshGraceSeconds } from './lifetimes'
 import * as paths from './paths'
 import * as schemas from './schemas'
@@ -20,15 +25,26 @@ export type Operation = {
   responseExample: object
   /** Without this setting, or if it is `false`, the path responds with 404. */
   setting?: 'PASSWORD_SIGN_IN' | 'SECOND_FACTOR' | 'SMTP_URL' | 'WIDGET_SIGNING_KEYS'
-  /** Whether the operation sets or deletes cookies. `deletes` applies to 5xx errors too. */
+  /**
+   * Whether the operation sets or deletes cookies. `deletes` applies to 5xx errors too.
+   */
   cookies?: 'sets' | 'sets for browsers' | 'deletes'
-  /** Whether the client presents a session JWT: as a Bearer token, or in the session cookie. */
+  /**
+   * Whether the client presents a session JWT: as a Bearer token, or in the session
+   * cookie.
+   */
   session?: 'required' | 'optional'
   noDatabase?: true
-  /** How long any cache may store the response, in seconds. If set, pages of any origin may read the response. */
+  /**
+   * How long any cache may store the response, in seconds. If set, pages of any origin
+   * may read the response.
+   */
   publicSeconds?: number
   mediaType?: string
-  /** Whether all sites may call the operation (CORS). If so, it reads no cookies, and has its own rate limit. */
+  /**
+   * Whether all sites may call the operation (CORS). If so, it reads no cookies, and has
+   * its own rate limit.
+   */
   crossOrigin?: boolean
   /** The errors specific to the operation. `errorsOf` adds the common ones. */
   errors?: readonly ErrorCode[]
@@ -53,19 +69,37 @@ const exampleKey = {
   alg: 'ES256',
   use: 'sig',
 }
-const emailIssue = { path: ['email'], code: 'invalid_email', message: invalidEmailMessage }
-const tokenIssue = { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage }
-const passwordIssue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
+const emailIssue = {
+  path: ['email'],
+  code: 'invalid_email',
+  message: invalidEmailMessage,
+}
+const tokenIssue = {
+  path: ['token'],
+  code: 'invalid_or_expired',
+  message: invalidTokenMessage,
+}
+const passwordIssue = {
+  path: ['password'],
+  code: 'too_short',
+  message: 'Use at least 8 characters.',
+}
 
-const get = (tag: Operation['tag'], name: string, path: string) => ({ method: 'GET', tag, name, path }) as const
-const post = (tag: Operation['tag'], name: string, path: string) => ({ method: 'POST', tag, name, path }) as const
-const tokens = { response: schemas.SessionTokensResponse, responseExample: { ok: true, token, refreshToken } }
+const get = (tag: Operation['tag'], name: string, path: string) =>
+  ({ method: 'GET', tag, name, path }) as const
+const post = (tag: Operation['tag'], name: string, path: string) =>
+  ({ method: 'POST', tag, name, path }) as const
+const tokens = {
+  response: schemas.SessionTokensResponse,
+  responseExample: { ok: true, token, refreshToken },
+}
 const ok = { response: schemas.OkResponse, responseExample: { ok: true } }
 const ofSecondFactor = {
   session: 'required',
   setting: 'PASSWORD_SIGN_IN',
   description: 'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404.',
-  badRequest: 'The password is wrong, the code is wrong or used, or the enrolment is invalid',
+  badRequest:
+    'The password is wrong, the code is wrong or used, or the enrolment is invalid',
 } as const
 const ofEnrolment = {
   setting: 'SECOND_FACTOR',
@@ -74,7 +108,10 @@ const ofEnrolment = {
 const recoveryCodes = {
   response: schemas.RecoveryCodesResponse,
   responseDescription: 'Ten recovery codes, which are shown only now.',
-  responseExample: { ok: true, recoveryCodes: Array(10).fill('7K3M9Q-XAT2VD-HB5RW8-0FJCNE') },
+  responseExample: {
+    ok: true,
+    recoveryCodes: Array(10).fill('7K3M9Q-XAT2VD-HB5RW8-0FJCNE'),
+  },
 }
 const ofCode = ['SECOND_FACTOR_INVALID', 'SECOND_FACTOR_LOCKED'] as const
 const publicKeys = {
@@ -85,7 +122,10 @@ const publicKeys = {
   mediaType: 'application/jwk-set+json',
 } as const
 
-/** Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use this table. */
+/**
+ * Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use
+ * this table.
+ */
 export const operations = {
   exchangeSsoCode: {
     ...post('Operations', 'sso-exchange', paths.exchangeSsoCode),
@@ -103,7 +143,9 @@ export const operations = {
     errors: ['SSO_EXCHANGE_INVALID'],
     badRequest:
       'The code is unknown, used, expired or for another browser, its user is disabled, or `codeVerifier` is wrong',
-    issueExamples: { code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' } },
+    issueExamples: {
+      code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
+    },
   },
   signIn: {
     ...post('Operations', 'sign-in', paths.signIn),
@@ -120,7 +162,8 @@ export const operations = {
     request: schemas.SignInRequest,
     requestExample: { email: 'ada@example.com', password },
     ...tokens,
-    responseDescription: 'The session. Browsers also get both as cookies, and one that makes them known browsers.',
+    responseDescription:
+      'The session. Browsers also get both as cookies, and one that makes them known browsers.',
     cookies: 'sets',
     errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_REQUIRED'],
     badRequest:
@@ -130,7 +173,8 @@ export const operations = {
   signInSecondFactor: {
     ...post('Operations', 'sign-in-second-factor', paths.signInSecondFactor),
     setting: 'PASSWORD_SIGN_IN',
-    summary: 'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
+    summary:
+      'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
     description:
       'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404. A challenge works for ten minutes, and\n' +
       `starts at most one session. A code works once. In ${passwordLimits.windowSeconds / 60} minutes,\n` +
@@ -139,10 +183,12 @@ export const operations = {
     request: schemas.SignInSecondFactorRequest,
     requestExample: { challenge: 'WwT2rTweSlWaDG-eLRt8NGk2CoI'.padEnd(88, 'x'), code },
     ...tokens,
-    responseDescription: 'The session, as after a sign-in. The cookie with the challenge is deleted.',
+    responseDescription:
+      'The session, as after a sign-in. The cookie with the challenge is deleted.',
     cookies: 'sets',
     errors: ['CHALLENGE_INVALID', ...ofCode],
-    badRequest: 'The challenge is invalid, expired or used, the account has changed, or the code is wrong or used',
+    badRequest:
+      'The challenge is invalid, expired or used, the account has changed, or the code is wrong or used',
   },
   getSecondFactor: {
     ...ofSecondFactor,
@@ -150,7 +196,12 @@ export const operations = {
     summary: 'Whether the user has a second factor.',
     response: schemas.SecondFactorResponse,
     responseDescription: 'The second factor, without its secret.',
-    responseExample: { ok: true, available: true, enabledAt: exampleInstant, recoveryCodesLeft: 10 },
+    responseExample: {
+      ok: true,
+      available: true,
+      enabledAt: exampleInstant,
+      recoveryCodesLeft: 10,
+    },
   },
   startSecondFactor: {
     ...ofSecondFactor,
@@ -160,7 +211,8 @@ export const operations = {
     request: schemas.StartSecondFactorRequest,
     requestExample: { password },
     response: schemas.StartSecondFactorResponse,
-    responseDescription: 'The secret. The user must confirm it with its first code within ten minutes.',
+    responseDescription:
+      'The secret. The user must confirm it with its first code within ten minutes.',
     responseExample: {
       ok: true,
       secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
@@ -175,7 +227,8 @@ export const operations = {
     ...post('Second factor', 'second-factor-confirm', paths.confirmSecondFactor),
     ...recoveryCodes,
     ...ofEnrolment,
-    summary: 'Switch the second factor on, with the first code of the app, and end all other sessions.',
+    summary:
+      'Switch the second factor on, with the first code of the app, and end all other sessions.',
     request: schemas.ConfirmSecondFactorRequest,
     requestExample: { enrolment: refreshToken, code },
     errors: ['CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID', 'SECOND_FACTOR_CONFLICT'],
@@ -227,7 +280,8 @@ export const operations = {
     ...ok,
     session: 'required',
     errors: ['SIGN_IN_INVALID'],
-    badRequest: 'The current password is wrong, the user is not allowed a password, or the new password is rejected',
+    badRequest:
+      'The current password is wrong, the user is not allowed a password, or the new password is rejected',
     issueExamples: { password: passwordIssue },
   },
   forgotPassword: {
@@ -241,7 +295,8 @@ export const operations = {
       'email, the path responds with 404.',
     request: schemas.ForgotPasswordRequest,
     requestExample: { email: 'ada@example.com' },
-    responseDescription: 'If the address belongs to a user who may set a password, an email follows.',
+    responseDescription:
+      'If the address belongs to a user who may set a password, an email follows.',
     ...ok,
     badRequest: 'The field `email` is not one email address',
     issueExamples: { email: emailIssue },
@@ -263,7 +318,8 @@ export const operations = {
     responseExample: tokens.responseExample,
     cookies: 'sets',
     errors: ['REFRESH_INVALID'],
-    badRequest: 'The refresh token is missing, unknown or outdated, or its session has ended',
+    badRequest:
+      'The refresh token is missing, unknown or outdated, or its session has ended',
   },
   getSession: {
     ...get('Sessions', 'session', paths.getSession),
@@ -351,15 +407,19 @@ export const operations = {
     ...get('Keys', 'widget-jwks', paths.getWidgetKeys),
     setting: 'WIDGET_SIGNING_KEYS',
     summary: 'The public keys of the widget JWTs (RFC 7517).',
-    description: 'They never sign session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path responds with 404.',
-    responseDescription: 'Every key that may have signed a valid widget JWT, and the next key.',
+    description:
+      'They never sign session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path responds with 404.',
+    responseDescription:
+      'Every key that may have signed a valid widget JWT, and the next key.',
   },
   getSigningKeys: {
     ...publicKeys,
     ...get('Keys', 'jwks', paths.getSigningKeys),
     summary: 'The public keys of the session JWTs (RFC 7517).',
-    description: 'Before a key signs its first JWT, it is published for longer than this response may be cached.',
-    responseDescription: 'Every key that may have signed a valid session JWT, and the next key.',
+    description:
+      'Before a key signs its first JWT, it is published for longer than this response may be cached.',
+    responseDescription:
+      'Every key that may have signed a valid session JWT, and the next key.',
   },
   getHealth: {
     ...get('Health', 'health', paths.getHealth),
@@ -372,22 +432,36 @@ export const operations = {
   getReadiness: {
     ...get('Health', 'health-ready', paths.getReadiness),
     summary: 'Whether the process can serve requests.',
-    description: 'The database responds, is writable, and has every migration of this version.',
+    description:
+      'The database responds, is writable, and has every migration of this version.',
     responseDescription: 'Ready.',
     ...ok,
   },
 } as const satisfies Record<string, Operation>
 
-/** Returns the value of `Allow` for an operation. A path that accepts GET accepts HEAD too (RFC 9110 §9.3.2). */
-export function allowedMethods({ method, crossOrigin }: Pick<Operation, 'method' | 'crossOrigin'>): string {
+/**
+ * Returns the value of `Allow` for an operation. A path that accepts GET accepts HEAD too
+ * (RFC 9110 §9.3.2).
+ */
+export function allowedMethods({
+  method,
+  crossOrigin,
+}: Pick<Operation, 'method' | 'crossOrigin'>): string {
   return method === 'GET' ? 'GET, HEAD' : crossOrigin ? `${method}, OPTIONS` : method
 }
 
 /** Returns the codes of the errors that an operation can respond with. */
-export function errorsOf({ path, request, session, noDatabase, errors = [] }: Operation): ErrorCode[] {
+export function errorsOf({
+  path,
+  request,
+  session,
+  noDatabase,
+  errors = [],
+}: Operation): ErrorCode[] {
   const common: ErrorCode[] = ['METHOD_NOT_ALLOWED', 'RATE_LIMITED', 'INTERNAL_ERROR']
   if (path.startsWith('/api/')) common.push('NOT_FOUND')
-  if (request) common.push('VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE')
+  if (request)
+    common.push('VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE')
   if (session === 'required') common.push('SESSION_INVALID')
   if (!noDatabase) common.push('SERVICE_UNAVAILABLE')
   return [...errors, ...common]

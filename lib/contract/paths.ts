@@ -1,4 +1,5 @@
-// The paths of the operations, as separate constants without schemas, so that a page loads only what it uses.
+// The paths of the operations, as separate constants without schemas, so that a page
+// loads only what it uses.
 export const exchangeSsoCode = '/api/auth/sso/exchange'
 export const authorize = '/api/auth/authorize'
 export const findSsoConnection = '/api/auth/sso/find'

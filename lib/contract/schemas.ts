@@ -2,9 +2,11 @@ import { z } from 'zod'
 import { type Challenge, type ErrorCode, errors, type Issue } from './errors'
 
 const text = z.string({
-  error: ({ input }) => (input === undefined ? 'This field is required.' : 'This field must be a string.'),
+  error: ({ input }) =>
+    input === undefined ? 'This field is required.' : 'This field must be a string.',
 })
-const matching = (pattern: RegExp, description: string) => z.string().regex(pattern).describe(description)
+const matching = (pattern: RegExp, description: string) =>
+  z.string().regex(pattern).describe(description)
 const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 const instant = z.iso.datetime({ precision: 3 })
 const email = text.describe('One email address. Upper and lower case count as equal.')
@@ -14,9 +16,14 @@ const newPassword = text.describe(
     'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
 )
 
-const currentPassword = text.describe('The password of the user, which counts as an attempt to sign in.')
+const currentPassword = text.describe(
+  'The password of the user, which counts as an attempt to sign in.',
+)
 
-/** Returns the schema of a request body. It ignores unknown fields, and checks types, not values. */
+/**
+ * Returns the schema of a request body. It ignores unknown fields, and checks types, not
+ * values.
+ */
 function body<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, { error: 'The body must be a JSON object.' })
 }
@@ -25,7 +32,9 @@ export const SsoExchangeRequest = body({
   code: text.describe('The one-time code from the SSO callback redirect.'),
   codeVerifier: text
     .optional()
-    .describe('The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.'),
+    .describe(
+      'The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.',
+    ),
 })
 
 export const ResetPasswordRequest = body({
@@ -37,29 +46,50 @@ export const ChangePasswordRequest = body({ currentPassword, password: newPasswo
 
 export const SignInRequest = body({
   email,
-  password: text.describe('The password. Never trimmed. Verified as typed, then in Unicode NFC.'),
+  password: text.describe(
+    'The password. Never trimmed. Verified as typed, then in Unicode NFC.',
+  ),
 })
 
-const code = text.describe('Six digits of the authenticator app. Spaces and hyphens are ignored.')
+const code = text.describe(
+  'Six digits of the authenticator app. Spaces and hyphens are ignored.',
+)
 const recoveryCode = text.optional().describe('A recovery code, in place of `code`.')
 const proof = { code: code.optional(), recoveryCode }
-function demandOne({ code, recoveryCode }: { code?: unknown; recoveryCode?: unknown }, context: z.RefinementCtx): void {
+function demandOne(
+  { code, recoveryCode }: { code?: unknown; recoveryCode?: unknown },
+  context: z.RefinementCtx,
+): void {
   const message = 'Send either a code or a recovery code.'
   if ((code === undefined) === (recoveryCode === undefined))
-    context.addIssue({ code: 'invalid_type', expected: 'string', path: ['code'], message })
+    context.addIssue({
+      code: 'invalid_type',
+      expected: 'string',
+      path: ['code'],
+      message,
+    })
 }
 
-export const SignInSecondFactorRequest = body({ challenge: text, ...proof }).superRefine(demandOne)
+export const SignInSecondFactorRequest = body({ challenge: text, ...proof }).superRefine(
+  demandOne,
+)
 export const StartSecondFactorRequest = body({ password: currentPassword })
 export const ConfirmSecondFactorRequest = body({ enrolment: text, code })
 export const ReplaceRecoveryCodesRequest = body({ password: currentPassword, code })
-export const RemoveSecondFactorRequest = body({ password: currentPassword, ...proof }).superRefine(demandOne)
+export const RemoveSecondFactorRequest = body({
+  password: currentPassword,
+  ...proof,
+}).superRefine(demandOne)
 
 export const ForgotPasswordRequest = body({ email })
 
 /** Without a token in the body, the operation uses the cookies of the browser. */
 export const RefreshTokenRequest = body({
-  refreshToken: text.optional().describe('The newest refresh token. Browsers leave it out: they send it as a cookie.'),
+  refreshToken: text
+    .optional()
+    .describe(
+      'The newest refresh token. Browsers leave it out: they send it as a cookie.',
+    ),
 })
 
 /** At least one of the two fields is required. */
@@ -88,7 +118,10 @@ export const SessionTokensResponse = success({
   refreshToken: matching(/^[\w-]{48}$/, 'The refresh token. Each rotation replaces it.'),
 })
 
-/** The response of a refresh. If the request used a cookie, it has no refresh token, so that no script can read one. */
+/**
+ * The response of a refresh. If the request used a cookie, it has no refresh token, so
+ * that no script can read one.
+ */
 export const RefreshResponse = SessionTokensResponse.extend({
   refreshToken: SessionTokensResponse.shape.refreshToken
     .optional()
@@ -99,19 +132,30 @@ export const SessionResponse = success({
   user: z.object({ id: z.uuid(), email: z.string() }),
   sessionId: z.uuid().describe('The `sid` of the JWT.'),
   expiresAt: instant.describe('When the JWT expires.'),
-  sessionExpiresAt: instant.describe('When the session ends and can’t be refreshed any more.'),
+  sessionExpiresAt: instant.describe(
+    'When the session ends and can’t be refreshed any more.',
+  ),
 })
 
 export const SessionsResponse = success({
   sessions: z.array(
     z.object({
       id: z.uuid().describe('The `sid` of its JWT.'),
-      device: z.string().nullable().describe('Such as “Firefox on Windows”, or null if unknown.'),
+      device: z
+        .string()
+        .nullable()
+        .describe('Such as “Firefox on Windows”, or null if unknown.'),
       createdAt: instant.describe('When the user signed in.'),
-      lastUsedAt: instant.describe('When it, or a dashboard in the same browser, last got tokens.'),
-      current: z.boolean().describe('Whether it is the session of the request, or the one above that.'),
+      lastUsedAt: instant.describe(
+        'When it, or a dashboard in the same browser, last got tokens.',
+      ),
+      current: z
+        .boolean()
+        .describe('Whether it is the session of the request, or the one above that.'),
       signedInWith: z.object({
-        method: z.enum(['password', 'sso', 'code']).describe('`code` is a callback outside this service.'),
+        method: z
+          .enum(['password', 'sso', 'code'])
+          .describe('`code` is a callback outside this service.'),
         connection: z
           .object({ slug: z.string(), name: z.string() })
           .optional()
@@ -130,15 +174,23 @@ export const WidgetSessionResponse = success({
 })
 
 export const SecondFactorResponse = success({
-  available: z.boolean().describe('Whether the user can set up an authenticator app here.'),
-  enabledAt: instant.optional().describe('Since when a sign-in with the password asks for a code.'),
+  available: z
+    .boolean()
+    .describe('Whether the user can set up an authenticator app here.'),
+  enabledAt: instant
+    .optional()
+    .describe('Since when a sign-in with the password asks for a code.'),
   recoveryCodesLeft: z.int().min(0).optional(),
 })
 
 export const StartSecondFactorResponse = success({
-  secret: z.string().describe('The TOTP secret (RFC 6238: SHA-1, six digits, 30 seconds), in base32.'),
+  secret: z
+    .string()
+    .describe('The TOTP secret (RFC 6238: SHA-1, six digits, 30 seconds), in base32.'),
   uri: z.string().describe('The same as an `otpauth:` URI, for a QR code.'),
-  enrolment: z.string().describe('The secret, encrypted for `confirm`. Nothing is stored until then.'),
+  enrolment: z
+    .string()
+    .describe('The secret, encrypted for `confirm`. Nothing is stored until then.'),
   expiresAt: instant.describe('Until when `confirm` accepts it.'),
 })
 
@@ -154,22 +206,43 @@ export const PublicJwk = z.object({
   crv: z.literal('P-256'),
   x: z.string(),
   y: z.string(),
-  kid: z.string().describe('The thumbprint of the key (RFC 7638). The header of a session JWT names it.'),
+  kid: z
+    .string()
+    .describe(
+      'The thumbprint of the key (RFC 7638). The header of a session JWT names it.',
+    ),
   alg: z.literal('ES256'),
   use: z.literal('sig'),
 })
 
 export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
 
-export const passwordIssueCodes = ['too_short', 'too_long', 'invalid_characters', 'too_guessable', 'breached'] as const
+export const passwordIssueCodes = [
+  'too_short',
+  'too_long',
+  'invalid_characters',
+  'too_guessable',
+  'breached',
+] as const
 export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
 
-const requestIssueCodes = ['invalid_json', 'invalid_type', 'invalid_or_expired', 'invalid_email'] as const
+const requestIssueCodes = [
+  'invalid_json',
+  'invalid_type',
+  'invalid_or_expired',
+  'invalid_email',
+] as const
 const codeIssueCodes = ['wrong_code', 'used_code'] as const
-export const issueCodes = [...requestIssueCodes, ...codeIssueCodes, ...passwordIssueCodes] as const
+export const issueCodes = [
+  ...requestIssueCodes,
+  ...codeIssueCodes,
+  ...passwordIssueCodes,
+] as const
 
 const IssueSchema = z.object({
-  path: z.array(z.string()).describe('Leads to the field; empty for the body as a whole.'),
+  path: z
+    .array(z.string())
+    .describe('Leads to the field; empty for the body as a whole.'),
   code: z.enum(issueCodes).describe('For programs. New codes may be added.'),
   message: z.string().describe('For users. It may change.'),
 }) satisfies z.ZodType<Issue>
@@ -180,15 +253,21 @@ const ChallengeSchema = z.object({
   methods: z.array(z.enum(['totp', 'recovery-code'])),
 }) satisfies z.ZodType<Challenge>
 
-/** Returns the schema of an error body. Some errors have more fields than the common ones. */
+/**
+ * Returns the schema of an error body. Some errors have more fields than the common ones.
+ */
 export function errorSchema(code: ErrorCode) {
   const common = z.object({
     ok: z.literal(false),
     code: z.literal(code).describe('For programs.'),
-    message: z
-      .string()
-      .meta({ description: 'One sentence for users. It may change.', examples: [errors[code].message] }),
-    requestId: matching(/^[\w.-]{8,40}$/, 'The X-Request-Id of the response, to quote to support.'),
+    message: z.string().meta({
+      description: 'One sentence for users. It may change.',
+      examples: [errors[code].message],
+    }),
+    requestId: matching(
+      /^[\w.-]{8,40}$/,
+      'The X-Request-Id of the response, to quote to support.',
+    ),
   })
   if (code === 'SECOND_FACTOR_REQUIRED') return common.extend(ChallengeSchema.shape)
   if (code === 'VALIDATION_ERROR' || code === 'SECOND_FACTOR_INVALID')
@@ -197,6 +276,8 @@ export function errorSchema(code: ErrorCode) {
   const outcome = z
     .literal('unknown')
     .optional()
-    .describe('If present, the request may have taken effect. Otherwise nothing was changed.')
+    .describe(
+      'If present, the request may have taken effect. Otherwise nothing was changed.',
+    )
   return common.extend({ outcome })
 }

@@ -5,7 +5,10 @@ const batchSize = 1_000
 /** A used code must be recognized until the session that it started has expired. */
 const retentionSeconds = lifetimes.session
 
-/** For each table, the column with the beginning of a row's retention, and the retention in seconds. */
+/**
+ * For each table, the column with the beginning of a row's retention, and the retention
+ * in seconds.
+ */
 const tables = {
   exchange_codes: ['expires_at', retentionSeconds],
   reset_tokens: ['expires_at', retentionSeconds],
@@ -16,7 +19,10 @@ const tables = {
 } as const
 type Table = keyof typeof tables
 
-/** Deletes up to `limit` expired rows. Every sign-in attempt calls it, so that an attacker can't fill the table. */
+/**
+ * Deletes up to `limit` expired rows. Every sign-in attempt calls it, so that an attacker
+ * can't fill the table.
+ */
 export function deleteExpired(table: Table, limit: number): Promise<number> {
   const [column, seconds] = tables[table]
   const [rows, time] = [Prisma.raw(table), Prisma.raw(column)]
@@ -26,13 +32,22 @@ export function deleteExpired(table: Table, limit: number): Promise<number> {
       ORDER BY ${time} LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
-/** Deletes expired rows within a time limit. Returns the numbers by table. Concurrent runs share the work. */
-export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
+/**
+ * Deletes expired rows within a time limit. Returns the numbers by table. Concurrent runs
+ * share the work.
+ */
+export async function deleteExpiredRows(
+  withinMs = Number.POSITIVE_INFINITY,
+): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
   const deleted: Record<string, number> = {}
   for (const table of Object.keys(tables) as Table[]) {
     deleted[table] = 0
-    for (let count = batchSize; count === batchSize && performance.now() < endsAt; deleted[table] += count)
+    for (
+      let count = batchSize;
+      count === batchSize && performance.now() < endsAt;
+      deleted[table] += count
+    )
       count = await deleteExpired(table, batchSize)
   }
   return deleted

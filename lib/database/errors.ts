@@ -1,6 +1,9 @@
 import { ApiError, outcomeUnknownMessage } from '../contract/errors'
 
-/** A database error that certainly changed nothing: no statement was sent, or the transaction was never committed. */
+/**
+ * A database error that certainly changed nothing: no statement was sent, or the
+ * transaction was never committed.
+ */
 export class NothingChanged extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause })
@@ -13,16 +16,24 @@ export class NothingChanged extends Error {
   }
 }
 
-/** Returns SERVICE_UNAVAILABLE if the database is unreachable, overloaded or too slow; null for any other error. */
+/**
+ * Returns SERVICE_UNAVAILABLE if the database is unreachable, overloaded or too slow;
+ * null for any other error.
+ */
 export function asUnavailable(error: unknown): ApiError | null {
   const causes = causesOf(error)
   const details = causes.map((cause) => `${errorCode(cause) ?? ''} ${cause.message}`)
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
   if (!is(rolledBack) && !is(maybeCommitted)) return null
-  // By name, because the bundles of pages and routes share one pool, but have two classes of this name.
-  const nothingChanged = is(rolledBack) || causes.some(({ name }) => name === 'NothingChanged')
+  // By name, because the bundles of pages and routes share one pool, but have two classes
+  // of this name.
+  const nothingChanged =
+    is(rolledBack) || causes.some(({ name }) => name === 'NothingChanged')
   const unknown = { outcome: 'unknown', message: outcomeUnknownMessage } as const
-  return new ApiError('SERVICE_UNAVAILABLE', { ...(!nothingChanged && unknown), cause: error })
+  return new ApiError('SERVICE_UNAVAILABLE', {
+    ...(!nothingChanged && unknown),
+    cause: error,
+  })
 }
 
 const anyOf = (...patterns: string[]) => new RegExp(patterns.join('|'))
@@ -31,7 +42,8 @@ const rolledBack = anyOf(
   'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
   '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT was sent
   '\\b57014\\b', // statement_timeout
-  // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown, start-up, system, login
+  // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown,
+  // start-up, system, login
   '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
 )
 // 57P02: another PostgreSQL process crashed, perhaps just after this one committed.
@@ -43,7 +55,12 @@ const maybeCommitted = anyOf(
 
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = []
-  for (let cause = error; cause instanceof Error && causes.length < 6; cause = cause.cause) causes.push(cause)
+  for (
+    let cause = error;
+    cause instanceof Error && causes.length < 6;
+    cause = cause.cause
+  )
+    causes.push(cause)
   return causes
 }
 
@@ -54,9 +71,14 @@ export const loggableMessages = anyOf(
   '^(The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*)$',
 )
 
-type Wrapped = { meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } } }
+type Wrapped = {
+  meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } }
+}
 
-/** Returns PostgreSQL’s SQLSTATE or Node.js’s code, which a Prisma error may wrap. Otherwise, Prisma’s code. */
+/**
+ * Returns PostgreSQL’s SQLSTATE or Node.js’s code, which a Prisma error may wrap.
+ * Otherwise, Prisma’s code.
+ */
 export function errorCode(error: Error & { code?: unknown }): string | undefined {
   const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
   const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code

@@ -9,9 +9,11 @@ const setUpMs = 1_000
 const statementMs = 4_000 // PostgreSQL cancels the statement and rolls back
 const idleInTransactionMs = 10_000 // releases the locks of a frozen process
 
-export const resultMs = 6_000 // the longest wait for a result. After it, the outcome is unknown.
+// the longest wait for a result. After it, the outcome is unknown.
+export const resultMs = 6_000
 
-// enable_seqscan: see docs/decisions/0016-subqueries-instead-of-joins.md. TimeZone: Prisma sends times without a zone.
+// enable_seqscan: see docs/decisions/0016-subqueries-instead-of-joins.md. TimeZone:
+// Prisma sends times without a zone.
 const setUp = `
   SET TimeZone = 'UTC';
   SET statement_timeout = ${statementMs};
@@ -27,17 +29,22 @@ export function databasePool(): pg.Pool {
   return globals.databasePool
 }
 
-/** Reports a failed connection attempt as NothingChanged, because no statement was sent. */
+/**
+ * Reports a failed connection attempt as NothingChanged, because no statement was sent.
+ */
 class Client extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
-    // Without a listener, a lost connection would end the process. The next statement fails anyway.
+    // Without a listener, a lost connection would end the process. The next statement
+    // fails anyway.
     this.on('error', () => {})
   }
 
   // The pool passes a callback and ignores the returned promise.
   override connect(callback: (error: any, client?: any) => void = () => {}): any {
-    super.connect((error: Error | null) => callback(error && new NothingChanged(error), this))
+    super.connect((error: Error | null) =>
+      callback(error && new NothingChanged(error), this),
+    )
   }
 }
 
@@ -51,14 +58,19 @@ function createPool(): pg.Pool {
     query_timeout: resultMs,
     keepAlive: true,
     allowExitOnIdle: true,
-    // Poolers reject start-up parameters, and SET would affect other clients of the pooler (see docs/deploy.md).
+    // Poolers reject start-up parameters, and SET would affect other clients of the
+    // pooler (see docs/deploy.md).
     onConnect: async (client) => {
       if (env().DATABASE_POOLED) return
-      await client.query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig).catch(NothingChanged.rethrow)
+      await client
+        .query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig)
+        .catch(NothingChanged.rethrow)
     },
   })
   // On Vercel, keeps the function alive until its idle connections are closed.
   if (env().VERCEL) attachDatabasePool(pool)
-  pool.on('error', (error) => log.warn({ cause: describeCause(error) }, 'an idle database connection was lost'))
+  pool.on('error', (error) =>
+    log.warn({ cause: describeCause(error) }, 'an idle database connection was lost'),
+  )
   return pool
 }

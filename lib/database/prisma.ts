@@ -12,14 +12,22 @@ export type Transaction = Prisma.TransactionClient
 // On globalThis, because each module reload in development would create another client.
 const globals = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
 
-/** Returns the Prisma client. Connects on first use, because `next build` loads every module without a database. */
+/**
+ * Returns the Prisma client. Connects on first use, because `next build` loads every
+ * module without a database.
+ */
 export function prisma(): PrismaClient {
   globals.prismaClient ??= createClient()
   return globals.prismaClient
 }
 
-/** Executes `work` in one transaction. Any error rolls back. A database error before COMMIT becomes NothingChanged. */
-export async function transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+/**
+ * Executes `work` in one transaction. Any error rolls back. A database error before
+ * COMMIT becomes NothingChanged.
+ */
+export async function transaction<Result>(
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
   let mayBeCommitted = false
   try {
     const run = async (tx: Transaction) => {
@@ -34,15 +42,24 @@ export async function transaction<Result>(work: (tx: Transaction) => Promise<Res
   }
 }
 
-/** Converts `extract(epoch …)` of a raw statement to a date. Prisma would read a timestamp as if it were in UTC. */
+/**
+ * Converts `extract(epoch …)` of a raw statement to a date. Prisma would read a timestamp
+ * as if it were in UTC.
+ */
 export function dateFromEpoch(seconds: number): Date {
   return new Date(Math.round(seconds * 1_000))
 }
 
-/** A condition on a row that is found by its key. `IS TRUE` prevents plans that use the index of `expires_at`. */
+/**
+ * A condition on a row that is found by its key. `IS TRUE` prevents plans that use the
+ * index of `expires_at`.
+ */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
-/** A condition on a row of `users`: whether the user's policy, or else the domain's connection, allows a password. */
+/**
+ * A condition on a row of `users`: whether the user's policy, or else the domain's
+ * connection, allows a password.
+ */
 export const mayUsePassword = Prisma.sql`
   CASE password_policy WHEN 'allowed' THEN true WHEN 'never' THEN false ELSE (
     SELECT allow_passwords FROM connections
@@ -53,13 +70,23 @@ export const mayUsePassword = Prisma.sql`
 export const beganWithPassword = Prisma.sql`coalesce(method = 'password', connection_id IS NULL)`
 
 function createClient(): PrismaClient {
-  // Each connection prepares a statement once under this name. Names are never removed, so SQL texts must be constant.
-  const named = { statementNameGenerator: ({ sql }: { sql: string }) => hash('sha256', sql).slice(0, 16) }
-  const adapter = new Adapter(databasePool(), env().DATABASE_PREPARED_STATEMENTS ? named : {})
+  // Each connection prepares a statement once under this name. Names are never removed,
+  // so SQL texts must be constant.
+  const named = {
+    statementNameGenerator: ({ sql }: { sql: string }) =>
+      hash('sha256', sql).slice(0, 16),
+  }
+  const adapter = new Adapter(
+    databasePool(),
+    env().DATABASE_PREPARED_STATEMENTS ? named : {},
+  )
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 
-/** To roll back, closes the connection: Prisma would reuse a connection whose ROLLBACK could not be sent. */
+/**
+ * To roll back, closes the connection: Prisma would reuse a connection whose ROLLBACK
+ * could not be sent.
+ */
 class Adapter extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()
@@ -78,10 +105,12 @@ class Adapter extends PrismaPg {
         await client.query({ text: 'COMMIT', query_timeout: withinMs } as QueryConfig)
         return release()
       }
-      // With `usePhantomQuery`, Prisma calls these functions instead of sending COMMIT or ROLLBACK.
+      // With `usePhantomQuery`, Prisma calls these functions instead of sending COMMIT or
+      // ROLLBACK.
       return Object.assign(transaction, {
         options: { usePhantomQuery: true },
-        commit: () => commit().catch((error) => close().then(() => Promise.reject(error))),
+        commit: () =>
+          commit().catch((error) => close().then(() => Promise.reject(error))),
         rollback: close,
       })
     }

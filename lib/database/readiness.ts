@@ -7,17 +7,24 @@ const remedies: Record<string, string> = {
   '42501': 'the role may not read _prisma_migrations: run part 3 of deploy/database.sql',
 }
 
-/** Whether the database is writable and migrated. If not, logs what to do. Throws if the database is unreachable. */
+/**
+ * Whether the database is writable and migrated. If not, logs what to do. Throws if the
+ * database is unreachable.
+ */
 export async function isUsable(): Promise<boolean> {
-  const migrations: string[] = JSON.parse(process.env.MIGRATIONS!) // of this version (next.config.mjs)
+  // of this version (next.config.mjs)
+  const migrations: string[] = JSON.parse(process.env.MIGRATIONS!)
   try {
-    const [database] = await prisma().$queryRaw<{ isReadOnly: boolean; pending: string[] }[]>`
+    const [database] = await prisma().$queryRaw<
+      { isReadOnly: boolean; pending: string[] }[]
+    >`
       SELECT current_setting('transaction_read_only')::bool AS "isReadOnly",
         ARRAY(SELECT unnest(${migrations}::text[]) EXCEPT SELECT migration_name FROM _prisma_migrations
               WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY 1) AS pending`
     const { isReadOnly, pending } = database!
     if (isReadOnly) log.error('the database is read-only')
-    if (pending.length > 0) log.error({ pending }, 'migrations are pending: npm run migrate')
+    if (pending.length > 0)
+      log.error({ pending }, 'migrations are pending: npm run migrate')
     return !isReadOnly && pending.length === 0
   } catch (error) {
     const remedy = remedies[errorCode(error as Error) ?? '']

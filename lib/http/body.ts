@@ -4,27 +4,53 @@ import { ApiError, type Issue, invalid } from '../contract/errors'
 const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
-/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE or VALIDATION_ERROR (quoting no value). */
-export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
+/**
+ * Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE or
+ * VALIDATION_ERROR (quoting no value).
+ */
+export async function parseJson<Schema extends z.ZodType>(
+  request: Request,
+  schema: Schema,
+): Promise<z.output<Schema>> {
   const parsed = schema.safeParse(parseText(await readBody(request, 'application/json')))
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(({ path, code, message }) => ({ path: path as Issue['path'], code, message }))
-  throw new ApiError('VALIDATION_ERROR', { message: 'The body does not match the expected schema.', issues })
+  const issues = parsed.error.issues.map(({ path, code, message }) => ({
+    path: path as Issue['path'],
+    code,
+    message,
+  }))
+  throw new ApiError('VALIDATION_ERROR', {
+    message: 'The body does not match the expected schema.',
+    issues,
+  })
 }
 
-/** Reads a form of at most `maxBytes`, by default 16 KiB. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. */
-export async function readForm(request: Request, maxBytes?: number): Promise<URLSearchParams> {
+/**
+ * Reads a form of at most `maxBytes`, by default 16 KiB. Throws UNSUPPORTED_MEDIA_TYPE or
+ * PAYLOAD_TOO_LARGE.
+ */
+export async function readForm(
+  request: Request,
+  maxBytes?: number,
+): Promise<URLSearchParams> {
   const body = await readBody(request, 'application/x-www-form-urlencoded', maxBytes)
   return new URLSearchParams(body.toString())
 }
 
-async function readBody(request: Request, expectedType: string, maxBytes = maxBodyBytes): Promise<Buffer> {
+async function readBody(
+  request: Request,
+  expectedType: string,
+  maxBytes = maxBodyBytes,
+): Promise<Buffer> {
   const contentType = (request.headers.get('content-type') ?? '').toLowerCase()
   const [mediaType, ...parameters] = contentType.split(';').map((part) => part.trim())
-  const charset = parameters.find((parameter) => parameter.startsWith('charset=')) ?? 'charset=utf-8'
+  const charset =
+    parameters.find((parameter) => parameter.startsWith('charset=')) ?? 'charset=utf-8'
   const isExpected = mediaType === expectedType && /^charset="?utf-?8"?$/.test(charset)
-  if (!isExpected || request.headers.has('content-encoding')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
-  if (Number(request.headers.get('content-length')) > maxBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
+  if (!isExpected || request.headers.has('content-encoding'))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
+  if (Number(request.headers.get('content-length')) > maxBytes)
+    throw new ApiError('PAYLOAD_TOO_LARGE')
   const reader = request.body?.getReader()
   if (!reader) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
@@ -41,13 +67,19 @@ async function readBody(request: Request, expectedType: string, maxBytes = maxBo
       chunks.push(part.value)
     }
   } catch (error) {
-    throw error instanceof ApiError ? error : invalid([], 'invalid_json', 'The request body was incomplete.')
+    throw error instanceof ApiError
+      ? error
+      : invalid([], 'invalid_json', 'The request body was incomplete.')
   } finally {
     clearTimeout(timer)
     reader.cancel().catch(() => {})
   }
   if (timedOut)
-    throw invalid([], 'invalid_json', `The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`)
+    throw invalid(
+      [],
+      'invalid_json',
+      `The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`,
+    )
   return Buffer.concat(chunks)
 }
 

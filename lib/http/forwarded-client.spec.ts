@@ -22,7 +22,8 @@ const cases = {
 }
 
 for (const [entry, network] of Object.entries(cases)) {
-  test(`“${entry}” is counted under the key ${network}`, () => expect(addressKey(entry)).toBe(network))
+  test(`“${entry}” is counted under the key ${network}`, () =>
+    expect(addressKey(entry)).toBe(network))
 }
 
 test('the entries of trusted proxies are skipped, from the right', () => {

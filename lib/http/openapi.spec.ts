@@ -6,7 +6,10 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openApiDocument } from './openapi'
 
-const linter = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
+const linter = join(
+  dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')),
+  'bin/cli.js',
+)
 
 test('the OpenAPI document and its examples pass the linter', () => {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'))
@@ -19,5 +22,9 @@ test('the OpenAPI document and its examples pass the linter', () => {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   rmSync(folder, { recursive: true })
-  expect(JSON.parse(printed.toString().replace(/^[^{]*/, '')).totals).toEqual({ errors: 0, warnings: 0, ignored: 0 })
+  expect(JSON.parse(printed.toString().replace(/^[^{]*/, '')).totals).toEqual({
+    errors: 0,
+    warnings: 0,
+    ignored: 0,
+  })
 })

@@ -1,15 +1,36 @@
 import { z } from 'zod'
-import { type ErrorCode, errors, type Issue, outcomeUnknownMessage } from '../contract/errors'
-import { allowedMethods, errorsOf, type Operation, operations } from '../contract/operations'
+import {
+  type ErrorCode,
+  errors,
+  type Issue,
+  outcomeUnknownMessage,
+} from '../contract/errors'
+import {
+  allowedMethods,
+  errorsOf,
+  type Operation,
+  operations,
+} from '../contract/operations'
 import * as schemaModule from '../contract/schemas'
 import { windowSeconds } from './rate-limit/limit'
 
-/** The named JSON Schemas of requests, responses and errors. The name of an error's schema is its code. */
+/**
+ * The named JSON Schemas of requests, responses and errors. The name of an error's schema
+ * is its code.
+ */
 const registry = z.registry<{ id: string }>()
-for (const [id, schema] of Object.entries(schemaModule)) if (schema instanceof z.ZodType) registry.add(schema, { id })
-for (const code of Object.keys(errors) as ErrorCode[]) registry.add(schemaModule.errorSchema(code), { id: code })
+for (const [id, schema] of Object.entries(schemaModule))
+  if (schema instanceof z.ZodType) registry.add(schema, { id })
+for (const code of Object.keys(errors) as ErrorCode[])
+  registry.add(schemaModule.errorSchema(code), { id: code })
 
-export const usualHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit']
+export const usualHeaders = [
+  'Cache-Control',
+  'X-Request-Id',
+  'X-Content-Type-Options',
+  'RateLimit-Policy',
+  'RateLimit',
+]
 
 const headerObjects = {
   'Cache-Control': header('Never cached.', { const: 'no-store' }),
@@ -19,10 +40,15 @@ const headerObjects = {
       pattern: '^[\\w.-]{8,40}$',
     },
   ),
-  'X-Content-Type-Options': header('The body is what Content-Type says.', { const: 'nosniff' }),
-  'RateLimit-Policy': header('The platform limit (draft-ietf-httpapi-ratelimit-headers-10).', {
-    pattern: `^"platform";q=[1-9]\\d*;w=${windowSeconds}$`,
+  'X-Content-Type-Options': header('The body is what Content-Type says.', {
+    const: 'nosniff',
   }),
+  'RateLimit-Policy': header(
+    'The platform limit (draft-ietf-httpapi-ratelimit-headers-10).',
+    {
+      pattern: `^"platform";q=[1-9]\\d*;w=${windowSeconds}$`,
+    },
+  ),
   RateLimit: header('Requests remaining (r); seconds until the window resets (t).', {
     pattern: '^"platform";r=\\d+;t=\\d+$',
   }),
@@ -30,7 +56,9 @@ const headerObjects = {
   Allow: header('The methods that the path accepts (RFC 9110 §15.5.6).', {
     enum: [...new Set(Object.values<Operation>(operations).map(allowedMethods))],
   }),
-  'Accept-Post': header('The media type that the path accepts.', { const: 'application/json' }),
+  'Accept-Post': header('The media type that the path accepts.', {
+    const: 'application/json',
+  }),
   'WWW-Authenticate': header('How to authenticate (RFC 6750 §3).', { const: 'Bearer' }),
   'Set-Cookie': header(
     'Two cookies that no script can read: the session JWT and the refresh token. Over https, their names are\n' +
@@ -46,31 +74,60 @@ const headerObjects = {
 
 /** The headers of every response of an operation that pages of other sites call. */
 const crossOriginHeaders = {
-  'Access-Control-Allow-Origin': header('The origin of the page after a success; `*` for an error.', {}),
+  'Access-Control-Allow-Origin': header(
+    'The origin of the page after a success; `*` for an error.',
+    {},
+  ),
   'Access-Control-Expose-Headers': header('What a script may read.', {
     const: 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
   }),
 }
 
-const deletes = { 'Set-Cookie': header('Two fields, which delete both cookies.', { pattern: cookiePattern('', '0') }) }
+const deletes = {
+  'Set-Cookie': header('Two fields, which delete both cookies.', {
+    pattern: cookiePattern('', '0'),
+  }),
+}
 
-function cookiePattern(value: string, seconds: string, names = 'session|refresh'): string {
+function cookiePattern(
+  value: string,
+  seconds: string,
+  names = 'session|refresh',
+): string {
   return `^(__Host-)?(${names})=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax(; Secure)?$`
 }
 
 /** The description and extra headers of each error whose status is not 400. */
-const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: string[]]>> = {
+const sharedErrors: Partial<
+  Record<ErrorCode, [description: string, ...headers: string[]]>
+> = {
   NOT_FOUND: ['The response for all other paths under /api.'],
   METHOD_NOT_ALLOWED: ['The response to all other methods.', 'Allow'],
   PAYLOAD_TOO_LARGE: ['The body is larger than 16 KiB. It was not read to its end.'],
-  UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
-  RATE_LIMITED: ['There were too many requests, or too many attempts to sign in. Nothing was done.', 'Retry-After'],
+  UNSUPPORTED_MEDIA_TYPE: [
+    'The body is not application/json in UTF-8, or it is compressed.',
+    'Accept-Post',
+  ],
+  RATE_LIMITED: [
+    'There were too many requests, or too many attempts to sign in. Nothing was done.',
+    'Retry-After',
+  ],
   ORIGIN_REJECTED: ['The `Origin` of the page is not approved for the widget.'],
-  SECOND_FACTOR_REQUIRED: ['The password is right, and the user has a second factor. No session exists.', 'Set-Cookie'],
-  SECOND_FACTOR_LOCKED: ['There were too many wrong codes. A recovery code or an operator unlocks the second factor.'],
+  SECOND_FACTOR_REQUIRED: [
+    'The password is right, and the user has a second factor. No session exists.',
+    'Set-Cookie',
+  ],
+  SECOND_FACTOR_LOCKED: [
+    'There were too many wrong codes. A recovery code or an operator unlocks the second factor.',
+  ],
   SECOND_FACTOR_CONFLICT: ['Another request switched the second factor on or off.'],
-  SESSION_INVALID: ['The JWT is missing, invalid or expired, or its session has ended.', 'WWW-Authenticate'],
-  INTERNAL_ERROR: ['An unexpected server error. The log contains its cause and the request ID.'],
+  SESSION_INVALID: [
+    'The JWT is missing, invalid or expired, or its session has ended.',
+    'WWW-Authenticate',
+  ],
+  INTERNAL_ERROR: [
+    'An unexpected server error. The log contains its cause and the request ID.',
+  ],
   SERVICE_UNAVAILABLE: [
     'The database is unreachable or slow, or too many passwords are queued for hashing. Nothing was changed, unless\n' +
       '`outcome` is `unknown`.',
@@ -79,11 +136,15 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
 }
 
 // ORIGIN_REJECTED is described at the only operation that returns it.
-const sharedCodes = (Object.keys(sharedErrors) as ErrorCode[]).filter((code) => code !== 'ORIGIN_REJECTED')
+const sharedCodes = (Object.keys(sharedErrors) as ErrorCode[]).filter(
+  (code) => code !== 'ORIGIN_REJECTED',
+)
 
 /** The additional fields in the examples of some errors. */
 const moreExamples: Partial<Record<ErrorCode, object>> = {
-  SECOND_FACTOR_INVALID: { issues: [{ path: ['code'], code: 'wrong_code', message: 'This code is wrong.' }] },
+  SECOND_FACTOR_INVALID: {
+    issues: [{ path: ['code'], code: 'wrong_code', message: 'This code is wrong.' }],
+  },
   SECOND_FACTOR_REQUIRED: {
     challenge: operations.signInSecondFactor.requestExample.challenge,
     expiresAt: '2026-11-22T08:10:00.000Z',
@@ -91,9 +152,15 @@ const moreExamples: Partial<Record<ErrorCode, object>> = {
   },
 }
 
-export type ResponseObject = { description?: string; headers?: Record<string, { $ref?: string; description?: string }> }
+export type ResponseObject = {
+  description?: string
+  headers?: Record<string, { $ref?: string; description?: string }>
+}
 
-/** The contract as an OpenAPI 3.1 document, generated from the operations and schemas that the routes use. */
+/**
+ * The contract as an OpenAPI 3.1 document, generated from the operations and schemas that
+ * the routes use.
+ */
 export const openApiDocument = {
   openapi: '3.1.1',
   info: {
@@ -114,20 +181,31 @@ export const openApiDocument = {
   tags: [
     { name: 'Operations', description: 'Complete a sign-in or a password reset.' },
     { name: 'Sessions', description: 'Renew, inspect and end a session.' },
-    { name: 'Second factor', description: 'An authenticator app (TOTP) for sign-ins with a password.' },
+    {
+      name: 'Second factor',
+      description: 'An authenticator app (TOTP) for sign-ins with a password.',
+    },
     { name: 'Widgets', description: 'Let pages of approved origins use a widget.' },
     { name: 'Keys', description: 'Verify a session, or a widget JWT.' },
     { name: 'Health', description: 'Monitor the service.' },
   ],
   paths: Object.fromEntries(
-    Object.entries(operations).map(([id, operation]) => [operation.path, pathItem(id, operation)]),
+    Object.entries(operations).map(([id, operation]) => [
+      operation.path,
+      pathItem(id, operation),
+    ]),
   ) as Record<string, Record<string, { responses: Record<string, ResponseObject> }>>,
   components: {
     schemas: schemas(),
     headers: headerObjects,
     responses: Object.fromEntries(sharedCodes.map((code) => [code, errorResponse(code)])),
     securitySchemes: {
-      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The session JWT.' },
+      bearer: {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description: 'The session JWT.',
+      },
       cookie: {
         type: 'apiKey',
         in: 'cookie',
@@ -139,44 +217,88 @@ export const openApiDocument = {
 }
 
 function pathItem(operationId: string, operation: Operation) {
-  const { method, tag, summary, description, request, requestExample, session } = operation
+  const { method, tag, summary, description, request, requestExample, session } =
+    operation
   const requestBody = request && {
     required: true,
-    content: { 'application/json': { schema: ref('schemas', registry.get(request)!.id), example: requestExample } },
+    content: {
+      'application/json': {
+        schema: ref('schemas', registry.get(request)!.id),
+        example: requestExample,
+      },
+    },
     description: 'At most 16 KiB, uncompressed.',
   }
-  const errorResponses = errorsOf(operation).map((code) => [errors[code].status, errorOf(code, operation)])
-  const responses: Record<string, object> = { 200: successOf(operation), ...Object.fromEntries(errorResponses) }
+  const errorResponses = errorsOf(operation).map((code) => [
+    errors[code].status,
+    errorOf(code, operation),
+  ])
+  const responses: Record<string, object> = {
+    200: successOf(operation),
+    ...Object.fromEntries(errorResponses),
+  }
   const credentials = session ? [{ bearer: [] }, { cookie: [] }] : []
   const security = session === 'optional' ? [...credentials, {}] : credentials
   return {
-    [method.toLowerCase()]: { operationId, tags: [tag], summary, description, security, requestBody, responses },
+    [method.toLowerCase()]: {
+      operationId,
+      tags: [tag],
+      summary,
+      description,
+      security,
+      requestBody,
+      responses,
+    },
   }
 }
 
 function successOf(operation: Operation) {
-  const { response, responseDescription, responseExample, cookies, publicSeconds, mediaType, crossOrigin } = operation
+  const {
+    response,
+    responseDescription,
+    responseExample,
+    cookies,
+    publicSeconds,
+    mediaType,
+    crossOrigin,
+  } = operation
   const headers = publicSeconds
     ? {
-        'Cache-Control': header('May be cached.', { const: `public, max-age=${publicSeconds}` }),
+        'Cache-Control': header('May be cached.', {
+          const: `public, max-age=${publicSeconds}`,
+        }),
         'Access-Control-Allow-Origin': header('Any site may read it.', { const: '*' }),
         'X-Content-Type-Options': ref('headers', 'X-Content-Type-Options'),
       }
     : {
         ...headersWith(...(cookies === 'sets' ? ['Set-Cookie'] : [])),
-        ...(cookies === 'sets for browsers' && { 'Set-Cookie': { ...headerObjects['Set-Cookie'], required: false } }),
+        ...(cookies === 'sets for browsers' && {
+          'Set-Cookie': { ...headerObjects['Set-Cookie'], required: false },
+        }),
         ...(cookies === 'deletes' && deletes),
         ...(crossOrigin && crossOriginHeaders),
       }
-  const content = { schema: ref('schemas', registry.get(response)!.id), example: responseExample }
-  return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
+  const content = {
+    schema: ref('schemas', registry.get(response)!.id),
+    example: responseExample,
+  }
+  return {
+    description: responseDescription,
+    headers,
+    content: { [mediaType ?? 'application/json']: content },
+  }
 }
 
-/** Describes an error response. An operation that deletes cookies deletes them with a 5xx error too. */
+/**
+ * Describes an error response. An operation that deletes cookies deletes them with a 5xx
+ * error too.
+ */
 function errorOf(code: ErrorCode, operation: Operation) {
   if (errors[code].status === 400) return badRequestOf(operation)
   const { cookies, crossOrigin } = operation
-  const own = crossOrigin ? crossOriginHeaders : cookies === 'deletes' && errors[code].status >= 500 && deletes
+  const own = crossOrigin
+    ? crossOriginHeaders
+    : cookies === 'deletes' && errors[code].status >= 500 && deletes
   if (!own) return ref('responses', code)
   const response = errorResponse(code)
   return { ...response, headers: { ...response.headers, ...own } }
@@ -186,29 +308,45 @@ function errorOf(code: ErrorCode, operation: Operation) {
 function badRequestOf(operation: Operation) {
   const { badRequest, issueExamples = {}, crossOrigin } = operation
   const codes = errorsOf(operation).filter((code) => errors[code].status === 400)
-  const json: Issue = { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' }
+  const json: Issue = {
+    path: [],
+    code: 'invalid_json',
+    message: 'The body is not JSON in UTF-8.',
+  }
   const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,
     exampleOf('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
   ])
-  const others = codes.filter((code) => code !== 'VALIDATION_ERROR').map((code) => [code, exampleOf(code)])
+  const others = codes
+    .filter((code) => code !== 'VALIDATION_ERROR')
+    .map((code) => [code, exampleOf(code)])
   const refs = codes.map((code) => ref('schemas', code))
   const schema = refs.length > 1 ? { oneOf: refs } : refs[0]
-  const content = { 'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) } }
+  const content = {
+    'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) },
+  }
   const headers = { ...headersWith(), ...(crossOrigin && crossOriginHeaders) }
   const description = `${badRequest ? `${badRequest}; or the` : 'The'} body does not match the schema.`
   return { description, headers, content }
 }
 
 function schemas() {
-  const generated = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` }).schemas
-  return Object.fromEntries(Object.entries(generated).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
+  const generated = z.toJSONSchema(registry, {
+    io: 'input',
+    uri: (id) => `#/components/schemas/${id}`,
+  }).schemas
+  return Object.fromEntries(
+    Object.entries(generated).map(([id, { $schema, $id, ...schema }]) => [id, schema]),
+  )
 }
 
 function errorResponse(code: ErrorCode) {
   const [description, ...headers] = sharedErrors[code]!
   const unknown = exampleOf(code, { message: outcomeUnknownMessage, outcome: 'unknown' })
-  const examples = { usual: exampleOf(code), ...(code === 'SERVICE_UNAVAILABLE' && { unknown }) }
+  const examples = {
+    usual: exampleOf(code),
+    ...(code === 'SERVICE_UNAVAILABLE' && { unknown }),
+  }
   const content = { 'application/json': { schema: ref('schemas', code), examples } }
   return { description, headers: headersWith(...headers), content }
 }
@@ -219,7 +357,9 @@ function exampleOf(code: ErrorCode, more: object | undefined = moreExamples[code
 }
 
 function headersWith(...more: string[]) {
-  return Object.fromEntries([...usualHeaders, ...more].map((name) => [name, ref('headers', name)]))
+  return Object.fromEntries(
+    [...usualHeaders, ...more].map((name) => [name, ref('headers', name)]),
+  )
 }
 
 function ref(kind: 'schemas' | 'headers' | 'responses', name: string) {

@@ -3,7 +3,8 @@ import { operations } from '../contract/operations'
 import { route } from './route'
 
 test('the compiler rejects a response with a missing or an unknown field', () => {
-  // `npm run check` fails if the compiler does not report an error at each of these lines.
+  // `npm run check` fails if the compiler does not report an error at each of these
+  // lines.
   const handlers = route(operations.getHealth, async ({ respond }) => {
     // @ts-expect-error `ok` is missing
     respond({})
@@ -14,5 +15,13 @@ test('the compiler rejects a response with a missing or an unknown field', () =>
     // @ts-expect-error `refreshToken` is missing
     return respond({ ok: true, token: body.code })
   })
-  expect(Object.keys(handlers).sort()).toEqual(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'])
+  expect(Object.keys(handlers).sort()).toEqual([
+    'DELETE',
+    'GET',
+    'HEAD',
+    'OPTIONS',
+    'PATCH',
+    'POST',
+    'PUT',
+  ])
 })

@@ -12,10 +12,16 @@ import { isCrossSite, rejectCrossSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-type Handler = (request: Request, context?: { params: Promise<object> }) => Promise<Response>
+type Handler = (
+  request: Request,
+  context?: { params: Promise<object> },
+) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
-/** A route outside the contract, such as the target of a form, has only a name and a method. */
+/**
+ * A route outside the contract, such as the target of a form, has only a name and a
+ * method.
+ */
 type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
 
 type Call<Route extends Definition> = {
@@ -24,50 +30,71 @@ type Call<Route extends Definition> = {
   params: Record<string, string>
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
   /** Creates the success response. The compiler checks the fields of the body. */
-  respond: (body: Route['response'] extends z.ZodType ? z.output<Route['response']> : object) => Response
+  respond: (
+    body: Route['response'] extends z.ZodType ? z.output<Route['response']> : object,
+  ) => Response
   /** Adds `Set-Cookie` values to the response, even if it is an error. */
   setCookies: (values: string[]) => void
   addToLog: AddToLog
 }
 
-/** Adds fields to the log line of the request. Pass only our own IDs and codes, never text from a client. */
+/**
+ * Adds fields to the log line of the request. Pass only our own IDs and codes, never text
+ * from a client.
+ */
 export type AddToLog = (
-  fields: Partial<Record<'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice', string>>,
+  fields: Partial<
+    Record<
+      'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice',
+      string
+    >
+  >,
 ) => void
 
-/** Returns the handlers of a route. A handler counts the request, converts errors, sets headers and logs one line. */
+/**
+ * Returns the handlers of a route. A handler counts the request, converts errors, sets
+ * headers and logs one line.
+ */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,
-  isAvailable: (request: Request) => boolean = () => !definition.setting || Boolean(env()[definition.setting]),
+  isAvailable: (request: Request) => boolean = () =>
+    !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
   const { name, crossOrigin, publicSeconds } = definition
   const allowed = allowedMethods(definition).split(', ')
   const handler: Handler = async (request, context) => {
-    if (!crossOrigin && !publicSeconds && isCrossSite(request.headers)) return rejectCrossSite()
+    if (!crossOrigin && !publicSeconds && isCrossSite(request.headers))
+      return rejectCrossSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
-    // Counted separately, so that pages of other sites can't use up the rate limit of their visitors.
-    const verdict = await countRequest(crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request))
+    // Counted separately, so that pages of other sites can't use up the rate limit of
+    // their visitors.
+    const verdict = await countRequest(
+      crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request),
+    )
     const added = {}
     const cookies: string[] = []
     let response: Response
     let error: ApiError | undefined
     try {
-      if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
+      if (!verdict.allowed)
+        throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
       if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
       if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
       response = await handle({
         request,
         requestId,
         params: { ...(await context?.params) },
-        body: (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body'],
+        body: (definition.request &&
+          (await parseJson(request, definition.request))) as Call<Route>['body'],
         respond: (content) => success(definition, content),
         setCookies: (values) => cookies.push(...values),
         addToLog: (fields) => Object.assign(added, fields),
       })
     } catch (thrown) {
-      const other = () => asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
+      const other = () =>
+        asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
       error = thrown instanceof ApiError ? thrown : other()
       response = errorResponse(error, requestId, definition)
     }
@@ -81,27 +108,46 @@ export function route<Route extends Definition>(
     }
     // A publicly cacheable response must not contain headers about one request.
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
-    if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
+    if (!isPublic)
+      for (const [header, value] of Object.entries(headers))
+        response.headers.set(header, value)
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
     const durationMs = Math.round(performance.now() - startedAt)
     const { status } = response
-    const line = { requestId, method: request.method, route: name, status, code: error?.code, durationMs, ...added }
-    if (status >= 500) log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
+    const line = {
+      requestId,
+      method: request.method,
+      route: name,
+      status,
+      code: error?.code,
+      durationMs,
+      ...added,
+    }
+    if (status >= 500)
+      log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
     else log.info(line)
     return response
   }
   // Not counted, because a page can't read a 429 response to a preflight.
   const preflight: Handler = async (request, context) =>
-    isAvailable(request) ? new Response(null, { status: 204, headers: preflightHeaders }) : handler(request, context)
-  const handlers = Object.fromEntries(methods.map((method) => [method, handler])) as Handlers
+    isAvailable(request)
+      ? new Response(null, { status: 204, headers: preflightHeaders })
+      : handler(request, context)
+  const handlers = Object.fromEntries(
+    methods.map((method) => [method, handler]),
+  ) as Handlers
   return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
-/** Headers for other sites. Every page can read an error. A successful response replaces `*` with the page's origin. */
+/**
+ * Headers for other sites. Every page can read an error. A successful response replaces
+ * `*` with the page's origin.
+ */
 const crossOriginHeaders = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+  'Access-Control-Expose-Headers':
+    'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
   Vary: 'Origin',
 }
 const preflightHeaders = {
@@ -112,15 +158,29 @@ const preflightHeaders = {
   'Cache-Control': 'no-store',
 }
 
-function success({ publicSeconds, mediaType = 'application/json' }: Definition, content: unknown): Response {
+function success(
+  { publicSeconds, mediaType = 'application/json' }: Definition,
+  content: unknown,
+): Response {
   const cacheControl = `public, max-age=${publicSeconds}`
-  const publicHeaders = publicSeconds && { 'Cache-Control': cacheControl, 'Access-Control-Allow-Origin': '*' }
-  return Response.json(content, { headers: { 'Content-Type': mediaType, ...publicHeaders } })
+  const publicHeaders = publicSeconds && {
+    'Cache-Control': cacheControl,
+    'Access-Control-Allow-Origin': '*',
+  }
+  return Response.json(content, {
+    headers: { 'Content-Type': mediaType, ...publicHeaders },
+  })
 }
 
-/** Redirects with 303, so that browsers do not send the body again. The next site receives no referrer. */
+/**
+ * Redirects with 303, so that browsers do not send the body again. The next site receives
+ * no referrer.
+ */
 export function seeOther(location: string): Response {
-  return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
+  return new Response(null, {
+    status: 303,
+    headers: { Location: location, 'Referrer-Policy': 'no-referrer' },
+  })
 }
 
 const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
@@ -131,7 +191,11 @@ const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
   SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
 }
 
-function errorResponse(error: ApiError, requestId: string, definition: Definition): Response {
+function errorResponse(
+  error: ApiError,
+  requestId: string,
+  definition: Definition,
+): Response {
   const { code, message, details } = error
   const { issues, outcome, challenge, retryAfterSeconds } = details
   const headers = {
@@ -143,7 +207,10 @@ function errorResponse(error: ApiError, requestId: string, definition: Definitio
   return Response.json(body, { status: errors[code].status, headers })
 }
 
-/** Accepts the client's request ID only if it is safe to log and too short to be one of our secrets. */
+/**
+ * Accepts the client's request ID only if it is safe to log and too short to be one of
+ * our secrets.
+ */
 function requestIdOf(request: Request): string {
   const given = request.headers.get('x-request-id')
   return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()

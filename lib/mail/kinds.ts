@@ -3,21 +3,41 @@ import { newSecret } from '../secret'
 import { env } from '../settings/env'
 import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
 
-/** The texts of an email. The link follows the paragraphs, and the notes follow the link. */
-export type MailContent = { subject: string; title: string; paragraphs: string[]; button: string; notes: string[] }
+/**
+ * The texts of an email. The link follows the paragraphs, and the notes follow the link.
+ */
+export type MailContent = {
+  subject: string
+  title: string
+  paragraphs: string[]
+  button: string
+  notes: string[]
+}
 
-/** The texts of a kind of email. Some kinds have more or fewer sentences than the email about a new device. */
+/**
+ * The texts of a kind of email. Some kinds have more or fewer sentences than the email
+ * about a new device.
+ */
 type KindTexts = Omit<Texts['mail']['newDevice'], 'notYou'> &
   Partial<Record<'next' | 'expiry' | 'notYou' | 'support', string>>
 
 export type MailKind = {
-  /** The delays after the first attempt, the second attempt and so on. The last delay repeats. */
+  /**
+   * The delays after the first attempt, the second attempt and so on. The last delay
+   * repeats.
+   */
   retryAfterSeconds: number[]
   /** The time after the request at which the email is useless and is given up. */
   lifetimeSeconds: number
-  /** Returns the link, or null to send nothing. Called when the mail server waits for the content. */
+  /**
+   * Returns the link, or null to send nothing. Called when the mail server waits for the
+   * content.
+   */
   link: (claim: MailClaim) => Promise<string | null>
-  /** Returns the number in the text of the email, if there is one. The outbox does not store the number. */
+  /**
+   * Returns the number in the text of the email, if there is one. The outbox does not
+   * store the number.
+   */
   number?: (claim: MailClaim) => Promise<number>
   texts: (texts: Texts['mail']) => KindTexts
   /** The names of the texts before the link. `notes` are those after it. */
@@ -48,16 +68,25 @@ const notice = {
 
 const secondFactorNotice = (what: 'on' | 'off' | 'used' | 'codes'): MailKind => ({
   ...notice,
-  texts: ({ secondFactor, changed: { requested } }) => ({ ...secondFactor, ...secondFactor[what], requested }),
+  texts: ({ secondFactor, changed: { requested } }) => ({
+    ...secondFactor,
+    ...secondFactor[what],
+    requested,
+  }),
 })
 
-/** Every kind of email in the outbox. A new kind needs an entry here, and its texts in each language. */
+/**
+ * Every kind of email in the outbox. A new kind needs an entry here, and its texts in
+ * each language.
+ */
 export const mailKinds = {
   reset: {
     ...request,
     link: async (claim) => {
       const token = newSecret()
-      return (await issueTokenOfMail(claim, token)) ? `${env().PUBLIC_URL}/reset-password?token=${token}` : null
+      return (await issueTokenOfMail(claim, token))
+        ? `${env().PUBLIC_URL}/reset-password?token=${token}`
+        : null
     },
     texts: ({ reset }) => reset,
   },

@@ -10,14 +10,26 @@ import { env } from '../settings/env'
 import { type MailContent, type MailKind, mailKinds } from './kinds'
 import type { ClaimedMail } from './outbox'
 
-/** Composes an email of the outbox with its link and its number, in the language of the request. */
+/**
+ * Composes an email of the outbox with its link and its number, in the language of the
+ * request.
+ */
 export function compose(
-  { kind, language, device, requestedAt }: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
+  {
+    kind,
+    language,
+    device,
+    requestedAt,
+  }: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
   url: string,
   number?: number,
 ): SendMailOptions {
   const texts = textsIn(language)
-  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  const format = new Intl.DateTimeFormat(language, {
+    dateStyle: 'long',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  })
   const { texts: textsOf, paragraphs, notes }: MailKind = mailKinds[kind]
   const content = textsOf(texts.mail)
   const parts = {
@@ -28,14 +40,24 @@ export function compose(
       .replace('{device}', device ? deviceIn(texts.mail.device, device) : ''),
   }
   const present = (names: typeof notes) => names.flatMap((name) => parts[name] ?? [])
-  return message(texts, { ...content, paragraphs: present(paragraphs), notes: present(notes) }, url)
+  return message(
+    texts,
+    { ...content, paragraphs: present(paragraphs), notes: present(notes) },
+    url,
+  )
 }
 
 /** Composes the email of `npm run mail -- test`. */
 export function composeTest(): SendMailOptions {
   const texts = textsIn('en')
   const paragraphs = [`${texts.app} can send email with these settings.`]
-  const content = { subject: `Test of ${texts.app}`, title: 'It works', paragraphs, button: 'Open', notes: [] }
+  const content = {
+    subject: `Test of ${texts.app}`,
+    title: 'It works',
+    paragraphs,
+    button: 'Open',
+    notes: [],
+  }
   return message(texts, content, env().PUBLIC_URL)
 }
 
@@ -43,16 +65,21 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
   const { MAIL_FROM, PUBLIC_URL, HELP_URL } = env()
   const { title, paragraphs, button, notes } = content
   const help = HELP_URL && new URL(HELP_URL, PUBLIC_URL).href
-  const signature = [`-- \n${texts.app}`, ...(help ? [`${texts.footer.help}: ${help}`] : [])].join('\n')
+  const signature = [
+    `-- \n${texts.app}`,
+    ...(help ? [`${texts.footer.help}: ${help}`] : []),
+  ].join('\n')
   return {
     from: { name: texts.app, address: MAIL_FROM! },
     subject: content.subject,
     text: `${[title, ...paragraphs, `${button}:\n${url}`, ...notes, signature].join('\n\n')}\n`,
     html: html(texts, content, escapeHtml(url), help),
-    // Quoted-printable would break a link into two lines, which some mail clients do not join again.
+    // Quoted-printable would break a link into two lines, which some mail clients do not
+    // join again.
     textEncoding: 'base64',
     date: new Date(),
-    // Each attempt has a new ID. With the old ID, a receiver could drop the email with the valid link as a duplicate.
+    // Each attempt has a new ID. With the old ID, a receiver could drop the email with
+    // the valid link as a duplicate.
     messageId: `<${randomUUID()}@${new URL(PUBLIC_URL).hostname}>`,
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
   }
@@ -60,19 +87,37 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
 
 const font = `font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif`
 
-/** Returns HTML with tables and inline styles, because mail clients ignore most of CSS. The only image is the logo. */
-function html({ language, direction, app, footer, mail }: Texts, content: MailContent, url: string, help = ''): string {
+/**
+ * Returns HTML with tables and inline styles, because mail clients ignore most of CSS.
+ * The only image is the logo.
+ */
+function html(
+  { language, direction, app, footer, mail }: Texts,
+  content: MailContent,
+  url: string,
+  help = '',
+): string {
   const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, PUBLIC_URL } = env()
   const { mailLogo, mailLogoDark } = brandFiles()
   const name = escapeHtml(app) // shown by clients that load no images
   // For the height, Outlook uses only the attribute.
-  const logoSize = ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
-  const logo = mailLogo && logoHtml(name, PUBLIC_URL + mailLogo, mailLogoDark && PUBLIC_URL + mailLogoDark, logoSize)
+  const logoSize =
+    ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
+  const logo =
+    mailLogo &&
+    logoHtml(
+      name,
+      PUBLIC_URL + mailLogo,
+      mailLogoDark && PUBLIC_URL + mailLogoDark,
+      logoSize,
+    )
   const { light, dark } = accentPalette(ACCENT_COLOR, ACCENT_COLOR_DARK)
   const paragraph = (text: string, style: string, name: string) =>
     `<p class="${name}" style="margin:0 0 16px;${style}">${escapeHtml(text)}</p>`
-  const body = (text: string) => paragraph(text, 'font-size:16px;line-height:24px;color:#1c1d1a', 'ink')
-  const note = (text: string) => paragraph(text, 'font-size:14px;line-height:21px;color:#5a5b55', 'soft')
+  const body = (text: string) =>
+    paragraph(text, 'font-size:16px;line-height:24px;color:#1c1d1a', 'ink')
+  const note = (text: string) =>
+    paragraph(text, 'font-size:14px;line-height:21px;color:#5a5b55', 'soft')
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
 <head>

@@ -1,29 +1,53 @@
 import { lifetimes } from '../contract/lifetimes'
-import { dateFromEpoch, mayUsePassword, Prisma, prisma, transaction } from '../database/prisma'
+import {
+  dateFromEpoch,
+  mayUsePassword,
+  Prisma,
+  prisma,
+  transaction,
+} from '../database/prisma'
 import { hashSecret } from '../secret'
 import { sendsMail } from '../settings/env'
 import type { MailKind, MailKindName } from './kinds'
 
-/** The language of the request that caused an email, and the kind of device that sent the request. */
+/**
+ * The language of the request that caused an email, and the kind of device that sent the
+ * request.
+ */
 export type MailRequest = { language: string; device: string | null }
 
-/** A sender's claim of an email. Each claim increases `attempts`, so an older claim is recognized as ended. */
+/**
+ * A sender's claim of an email. Each claim increases `attempts`, so an older claim is
+ * recognized as ended.
+ */
 export type MailClaim = { id: string; attempts: number }
 
-/** An email that this process has claimed. `email` is `former_email`, or else the user's current address. */
+/**
+ * An email that this process has claimed. `email` is `former_email`, or else the user's
+ * current address.
+ */
 export type ClaimedMail = MailRequest &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
-/** A claim lasts longer than the slowest attempt (see transport.ts), so that an email has only one sender at a time. */
+/**
+ * A claim lasts longer than the slowest attempt (see transport.ts), so that an email has
+ * only one sender at a time.
+ */
 const claimSeconds = 120
 
 /**
- * Queues a reset email for the user with one of these addresses. If the user may not use a password, the link opens
- * the sign-in page. Returns false above the caps or without such a user. In both cases, it executes only one SELECT.
+ * Queues a reset email for the user with one of these addresses. If the user may not use
+ * a password, the link opens the sign-in page. Returns false above the caps or without
+ * such a user. In both cases, it executes only one SELECT.
  */
-export async function queueResetMail(emails: string[], { language, device }: MailRequest, priority = 0) {
+export async function queueResetMail(
+  emails: string[],
+  { language, device }: MailRequest,
+  priority = 0,
+) {
   return transaction(async (tx) => {
-    // No lock, because PostgreSQL writes locks to disk, and under load, the duration would reveal that a user exists.
+    // No lock, because PostgreSQL writes locks to disk, and under load, the duration
+    // would reveal that a user exists.
     const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
       WITH candidate AS MATERIALIZED (
         SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
@@ -31,7 +55,8 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
       )
       SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
     if (!candidate?.id || !candidate.isAllowed) return false
-    // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps again, with a newer snapshot.
+    // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps
+    // again, with a newer snapshot.
     const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
       SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
@@ -59,7 +84,9 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
 /** A condition: whether a forgot-password request caused the email. */
 const isRequested = Prisma.sql`kind IN ('reset', 'sign-in')`
 
-/** A condition: whether the caps allow another requested email to the user with this ID. */
+/**
+ * A condition: whether the caps allow another requested email to the user with this ID.
+ */
 function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
     SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') < 1
@@ -67,8 +94,14 @@ function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
     FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
 }
 
-/** Returns the CTEs that replace unsent reset emails with a notice. Lock the user's row in an earlier statement. */
-export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest): Prisma.Sql {
+/**
+ * Returns the CTEs that replace unsent reset emails with a notice. Lock the user's row in
+ * an earlier statement.
+ */
+export function noticeInsteadOfResets(
+  userId: Prisma.Sql,
+  request: MailRequest,
+): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (
       DELETE FROM mails
@@ -76,8 +109,15 @@ export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest):
     ), ${notice('password-changed', userId, request)}`
 }
 
-/** Returns the CTE that queues a notice. `userId` is an SQL expression. If it is null, nothing is queued. */
-export function notice(kind: MailKindName, userId: Prisma.Sql, { language, device }: MailRequest): Prisma.Sql {
+/**
+ * Returns the CTE that queues a notice. `userId` is an SQL expression. If it is null,
+ * nothing is queued.
+ */
+export function notice(
+  kind: MailKindName,
+  userId: Prisma.Sql,
+  { language, device }: MailRequest,
+): Prisma.Sql {
   return Prisma.sql`
     notice AS (
       INSERT INTO mails (kind, user_id, language, device)
@@ -86,9 +126,14 @@ export function notice(kind: MailKindName, userId: Prisma.Sql, { language, devic
     )`
 }
 
-/** Claims the oldest due email of the lowest `priority`, or returns null. Concurrent senders get different emails. */
+/**
+ * Claims the oldest due email of the lowest `priority`, or returns null. Concurrent
+ * senders get different emails.
+ */
 export async function claimMail(): Promise<ClaimedMail | null> {
-  const [mail] = await prisma().$queryRaw<(Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number })[]>`
+  const [mail] = await prisma().$queryRaw<
+    (Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number })[]
+  >`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
     WHERE id = (
       SELECT id FROM mails WHERE due_at <= now() ORDER BY priority, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -99,8 +144,14 @@ export async function claimMail(): Promise<ClaimedMail | null> {
   return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 
-/** Issues the token of a claimed email, unless the claim has ended or no reset is allowed. Lock order: user, email. */
-export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
+/**
+ * Issues the token of a claimed email, unless the claim has ended or no reset is allowed.
+ * Lock order: user, email.
+ */
+export async function issueTokenOfMail(
+  { id, attempts }: MailClaim,
+  secret: string,
+): Promise<boolean> {
   const issued = await prisma().$executeRaw`
     WITH locked_user AS MATERIALIZED (
       SELECT id FROM users
@@ -128,14 +179,23 @@ export async function recoveryCodesLeft({ id }: MailClaim): Promise<number> {
 }
 
 /** Marks a claimed email as sent, or as given up. */
-export async function finish({ id, attempts }: MailClaim, as: 'sent' | 'gave_up'): Promise<void> {
+export async function finish(
+  { id, attempts }: MailClaim,
+  as: 'sent' | 'gave_up',
+): Promise<void> {
   await prisma().$executeRaw`
     UPDATE mails SET ${Prisma.raw(as)}_at = now(), due_at = NULL
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 
-/** Schedules the next attempt of a claimed email. If that would be too late, gives the email up and returns false. */
-export async function retryLater({ id, attempts }: MailClaim, kind: MailKind): Promise<boolean> {
+/**
+ * Schedules the next attempt of a claimed email. If that would be too late, gives the
+ * email up and returns false.
+ */
+export async function retryLater(
+  { id, attempts }: MailClaim,
+  kind: MailKind,
+): Promise<boolean> {
   const { retryAfterSeconds, lifetimeSeconds } = kind
   const delay = retryAfterSeconds[Math.min(attempts, retryAfterSeconds.length) - 1]!
   const [mail] = await prisma().$queryRaw<{ isDue: boolean }[]>`
@@ -146,16 +206,26 @@ export async function retryLater({ id, attempts }: MailClaim, kind: MailKind): P
     )
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL
     RETURNING due_at IS NOT NULL AS "isDue"`
-  return mail?.isDue ?? true // without a row, the email was withdrawn or claimed by another sender
+  // without a row, the email was withdrawn or claimed by another sender
+  return mail?.isDue ?? true
 }
 
-/** Makes all emails that wait for a retry due now. Does not affect claimed emails. Returns the number of emails. */
+/**
+ * Makes all emails that wait for a retry due now. Does not affect claimed emails. Returns
+ * the number of emails.
+ */
 export async function retryNow(): Promise<number> {
   return prisma().$executeRaw`
     UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds})`
 }
 
-export type OutboxStatus = { kind: MailKindName; waiting: number; tried: number; sent: number; gaveUp: number }
+export type OutboxStatus = {
+  kind: MailKindName
+  waiting: number
+  tried: number
+  sent: number
+  gaveUp: number
+}
 
 /** Counts the emails of the past day by kind and outcome, including queued emails. */
 export async function outboxStatus(): Promise<OutboxStatus[]> {

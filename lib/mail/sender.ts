@@ -9,30 +9,44 @@ import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
 const maxWorkers = 4
 const intervalMs = 15_000
-const functionMs = 20_000 // a Vercel function may run for 30 s, and part of that has passed
+// a Vercel function may run for 30 s, and part of that has passed
+const functionMs = 20_000
 const leastAttemptMs = 5_000 // no attempt starts with less time left
 const storeMs = 1_000 // the time to store the outcome of an attempt
 
 // On globalThis, because instrumentation.ts and the routes are bundled separately.
-const globals = globalThis as typeof globalThis & { mailWorkers?: number; mailTimer?: NodeJS.Timeout }
+const globals = globalThis as typeof globalThis & {
+  mailWorkers?: number
+  mailTimer?: NodeJS.Timeout
+}
 
-/** Prepares a server for sending emails. Outside Vercel, starts a timer that sends due emails. */
+/**
+ * Prepares a server for sending emails. Outside Vercel, starts a timer that sends due
+ * emails.
+ */
 export async function startSending(): Promise<void> {
   await loadMailer()
   if (env().VERCEL || globals.mailTimer) return
   globals.mailTimer = setInterval(() => void sendDueMails(), intervalMs).unref()
 }
 
-/** For `after()`: sends queued emails after a random delay. Otherwise, a slow next request would reveal a user. */
+/**
+ * For `after()`: sends queued emails after a random delay. Otherwise, a slow next request
+ * would reveal a user.
+ */
 export async function sendAfterRequest(): Promise<void> {
   await sleep(500 + Math.random() * 1_000)
   await sendDueMails(env().VERCEL ? functionMs : undefined)
 }
 
-/** Sends emails until none is due, up to four at a time. Never throws. Returns how many emails it tried to send. */
+/**
+ * Sends emails until none is due, up to four at a time. Never throws. Returns how many
+ * emails it tried to send.
+ */
 export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
   const endsAt = performance.now() + withinMs
-  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // the other workers send all due emails
+  // the other workers send all due emails
+  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0
   globals.mailWorkers = (globals.mailWorkers ?? 0) + 1
   let count = 0
   const others: Promise<number>[] = []
@@ -41,11 +55,15 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
       const mail = await claimMail()
       if (!mail) break
       count++
-      others.push(sendDueMails(endsAt - performance.now())) // otherwise, the next email would wait and reveal this one
+      // otherwise, the next email would wait and reveal this one
+      others.push(sendDueMails(endsAt - performance.now()))
       await sendClaimed(mail, endsAt - performance.now() - storeMs)
     }
   } catch (error) {
-    log.error({ cause: describeCause(error) }, 'the outbox could not be read: its emails are sent later')
+    log.error(
+      { cause: describeCause(error) },
+      'the outbox could not be read: its emails are sent later',
+    )
   } finally {
     globals.mailWorkers--
   }
@@ -58,7 +76,10 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   const address = parseEmailAddress(mail.email)
   if (mail.ageSeconds > mailKinds[kind].lifetimeSeconds || !address) {
     await finish(mail, 'gave_up')
-    return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'an email was given up')
+    return log.error(
+      { mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' },
+      'an email was given up',
+    )
   }
   try {
     const composeWithLink = async () => {
@@ -82,11 +103,18 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
     return log.info({ mail: kind, attempt }, 'an email was withdrawn')
   }
   const failure = error instanceof MailError ? error : null
-  const line = { mail: kind, attempt, code: failure?.cause.code, smtpCode: failure?.cause.responseCode }
+  const line = {
+    mail: kind,
+    attempt,
+    code: failure?.cause.code,
+    smtpCode: failure?.cause.responseCode,
+  }
   const isRejected = failure?.verdict === 'rejected'
   if (isRejected) await finish(mail, 'gave_up')
-  if (isRejected || !(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'an email was given up')
-  if (failure?.verdict === 'temporary') return log.warn(line, 'an email was not accepted: it is tried again later')
+  if (isRejected || !(await retryLater(mail, mailKinds[kind])))
+    return log.error(line, 'an email was given up')
+  if (failure?.verdict === 'temporary')
+    return log.warn(line, 'an email was not accepted: it is tried again later')
   const cause = describeCause(failure?.cause ?? error)
   log.error({ ...line, cause }, 'an email could not be sent: it is tried again later')
 }

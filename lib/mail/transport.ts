@@ -4,30 +4,52 @@ import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
 import { env, isLoopback } from '../settings/env'
 
 const connectMs = 5_000
-const greetingMs = 15_000 // some servers delay the greeting by six seconds or more, against spam
+// some servers delay the greeting by six seconds or more, against spam
+const greetingMs = 15_000
 const idleMs = 30_000 // a filter of the server may take long to check the content
 const maxPlainBytes = 65_536
 const maxAttemptMs = 60_000 // shorter than a claim (see outbox.ts)
 
-/** The error of an email that was not sent. Log only the codes of its cause, because the message quotes the address. */
+/**
+ * The error of an email that was not sent. Log only the codes of its cause, because the
+ * message quotes the address.
+ */
 export class MailError extends Error {
   override readonly name = 'MailError'
-  /** `rejected`: no retry will help. `ours`: our settings or our mail server failed. `temporary`: a retry may help. */
+  /**
+   * `rejected`: no retry will help. `ours`: our settings or our mail server failed.
+   * `temporary`: a retry may help.
+   */
   readonly verdict: 'rejected' | 'ours' | 'temporary'
 
-  constructor(override readonly cause: Error & { code?: string; command?: string; responseCode?: number }) {
+  constructor(
+    override readonly cause: Error & {
+      code?: string
+      command?: string
+      responseCode?: number
+    },
+  ) {
     super('The email was not sent.')
     const { code, command, responseCode } = cause
     const aboutThisMail =
-      (code === 'EENVELOPE' || code === 'EMESSAGE') && (command === 'RCPT TO' || command === 'DATA') && responseCode
-    this.verdict = aboutThisMail ? (responseCode >= 500 ? 'rejected' : 'temporary') : 'ours'
+      (code === 'EENVELOPE' || code === 'EMESSAGE') &&
+      (command === 'RCPT TO' || command === 'DATA') &&
+      responseCode
+    this.verdict = aboutThisMail
+      ? responseCode >= 500
+        ? 'rejected'
+        : 'temporary'
+      : 'ours'
   }
 }
 
 /** Thrown by `compose` to send nothing. */
 export class Withdrawn extends Error {}
 
-/** Loads nodemailer (80 ms). Call it at start, because a response that waits for it would reveal a user. */
+/**
+ * Loads nodemailer (80 ms). Call it at start, because a response that waits for it would
+ * reveal a user.
+ */
 export async function loadMailer() {
   const [{ createTransport }, { default: MailComposer }] = await Promise.all([
     import('nodemailer'),
@@ -37,8 +59,9 @@ export async function loadMailer() {
 }
 
 /**
- * Sends an email to one address, within `withinMs` but at most a minute. Throws a MailError, or the error of `compose`.
- * Calls `compose` only when the server waits for the content, because a new token invalidates the previous token.
+ * Sends an email to one address, within `withinMs` but at most a minute. Throws a
+ * MailError, or the error of `compose`. Calls `compose` only when the server waits for
+ * the content, because a new token invalidates the previous token.
  */
 export async function sendMail(
   address: string,
@@ -48,20 +71,30 @@ export async function sendMail(
   const { createTransport, MailComposer } = await loadMailer()
   const to = { name: '', address } // nodemailer would split a string at commas
   async function* content() {
-    const message = { ...(await compose()), to, disableFileAccess: true, disableUrlAccess: true }
+    const message = {
+      ...(await compose()),
+      to,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    }
     yield await new MailComposer(message).compile().build()
   }
   const transport = createTransport(smtpOptions())
-  // nodemailer reads a message before it sends the recipient, but calls a `processFunc` only after DATA.
+  // nodemailer reads a message before it sends the recipient, but calls a `processFunc`
+  // only after DATA.
   transport.use('stream', ({ message }, done) => {
     message.processFunc(() => Readable.from(content()))
     done()
   })
-  const signal = AbortSignal.timeout(Math.max(0, Math.floor(Math.min(withinMs, maxAttemptMs))))
+  const signal = AbortSignal.timeout(
+    Math.max(0, Math.floor(Math.min(withinMs, maxAttemptMs))),
+  )
   try {
     await transport.sendMail({ from: env().MAIL_FROM, to, signal })
   } catch (error) {
-    throw (error as MailError['cause']).code === 'ESTREAM' ? error : new MailError(error as Error) // ESTREAM: from `compose`
+    throw (error as MailError['cause']).code === 'ESTREAM'
+      ? error
+      : new MailError(error as Error) // ESTREAM: from `compose`
   }
 }
 
@@ -86,11 +119,15 @@ function smtpOptions(): SMTPTransportOptions {
   }
 }
 
-/** Returns a socket that limits the data before STARTTLS, because empty lines can block nodemailer for seconds. */
+/**
+ * Returns a socket that limits the data before STARTTLS, because empty lines can block
+ * nodemailer for seconds.
+ */
 function boundedSocket(): Socket {
   const socket = new Socket()
   socket.on('data', () => {
-    if (socket.bytesRead > maxPlainBytes) socket.destroy(new Error('The mail server sent too much.'))
+    if (socket.bytesRead > maxPlainBytes)
+      socket.destroy(new Error('The mail server sent too much.'))
   })
   return socket
 }

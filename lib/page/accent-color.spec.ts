@@ -9,11 +9,17 @@ test('the contrast is computed as in WCAG', () => {
 
 test('the default color is different on dark pages', () => {
   const { light, dark } = accentPalette('#0b6e4f')
-  expect([light.accent, dark.accent, dark.accentEdge]).toEqual(['#0b6e4f', '#6fd3a0', '#6fd3a0'])
+  expect([light.accent, dark.accent, dark.accentEdge]).toEqual([
+    '#0b6e4f',
+    '#6fd3a0',
+    '#6fd3a0',
+  ])
 })
 
 test('every accent color results in readable buttons and links in both schemes', () => {
-  const color = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`)
+  const color = fc
+    .integer({ min: 0, max: 0xffffff })
+    .map((number) => `#${number.toString(16).padStart(6, '0')}`)
   fc.assert(
     fc.property(color, (accent) => {
       const schemes = [

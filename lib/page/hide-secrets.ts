@@ -2,16 +2,26 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { secretNames, tokenHashHeader } from './url-secret'
 
-/** Blanks the secrets in the query of a page, and returns the SHA-256 of its `token`, in hex, or null. */
+/**
+ * Blanks the secrets in the query of a page, and returns the SHA-256 of its `token`, in
+ * hex, or null.
+ */
 export function hideSecrets(query: URLSearchParams): string | null {
-  // As in url-secrets.inline.js: removes characters that no token has. They come from the text around a copied link.
+  // As in url-secrets.inline.js: removes characters that no token has. They come from the
+  // text around a copied link.
   const token = (query.get('token') ?? '').replace(/[^\w-]/g, '').slice(0, 43)
-  for (const name of secretNames) if (query.getAll(name).some(Boolean)) query.set(name, '')
+  for (const name of secretNames)
+    if (query.getAll(name).some(Boolean)) query.set(name, '')
   return token ? createHash('sha256').update(token).digest('hex') : null
 }
 
-/** Hides secrets in a page's URL from Next.js, which writes URLs into the HTML. Adds a header with the token's hash. */
-export function hideSecretsOfPage(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
+/**
+ * Hides secrets in a page's URL from Next.js, which writes URLs into the HTML. Adds a
+ * header with the token's hash.
+ */
+export function hideSecretsOfPage(
+  request: Pick<IncomingMessage, 'url' | 'headers'>,
+): void {
   delete request.headers[tokenHashHeader]
   const [path = '', ...parts] = (request.url ?? '').split('?')
   if (parts.length === 0 || /^\/api(\/|$)/.test(path)) return

@@ -20,10 +20,12 @@ const preferred = {
 }
 
 for (const [header, language] of Object.entries(preferred))
-  test(`Accept-Language: ${header} selects ${language}`, () => expect(preferredLanguage(header)).toBe(language))
+  test(`Accept-Language: ${header} selects ${language}`, () =>
+    expect(preferredLanguage(header)).toBe(language))
 
 test('a language that the user chose takes precedence over Accept-Language, if it exists', () => {
-  const chosen = (cookie: string) => languageOf(new Headers({ Cookie: cookie, 'Accept-Language': 'de' }))
+  const chosen = (cookie: string) =>
+    languageOf(new Headers({ Cookie: cookie, 'Accept-Language': 'de' }))
   expect(chosen('session=x; language=fr')).toBe('fr')
   expect(chosen('language=xx')).toBe('de')
 })

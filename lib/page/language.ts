@@ -6,7 +6,9 @@ import { en, type Texts } from './texts/en'
 import { es } from './texts/es'
 import { fr } from './texts/fr'
 
-/** To add a language, add a file in texts/, its tag here, and a block in crash-texts.json. */
+/**
+ * To add a language, add a file in texts/, its tag here, and a block in crash-texts.json.
+ */
 const textsOf = { en, de, fr, es, ar }
 
 type Language = keyof typeof textsOf
@@ -32,32 +34,51 @@ export function textsFor(requestHeaders: Headers): Texts {
   return textsIn(languageOf(requestHeaders))
 }
 
-/** Returns the language that the user chose in the footer, or else the best for `Accept-Language`. */
+/**
+ * Returns the language that the user chose in the footer, or else the best for
+ * `Accept-Language`.
+ */
 export function languageOf(requestHeaders: Headers): Language {
-  const [, chosen = ''] = /(?:^|; ?)language=([a-z]{2})(?:;|$)/.exec(requestHeaders.get('cookie') ?? '') ?? []
-  return isLanguage(chosen) ? chosen : preferredLanguage(requestHeaders.get('accept-language'))
+  const [, chosen = ''] =
+    /(?:^|; ?)language=([a-z]{2})(?:;|$)/.exec(requestHeaders.get('cookie') ?? '') ?? []
+  return isLanguage(chosen)
+    ? chosen
+    : preferredLanguage(requestHeaders.get('accept-language'))
 }
 
-/** Returns the locale for dates: the first regional form of the page's language in `Accept-Language`, such as en-GB. */
+/**
+ * Returns the locale for dates: the first regional form of the page's language in
+ * `Accept-Language`, such as en-GB.
+ */
 export function localeOf(requestHeaders: Headers): string {
   const language = languageOf(requestHeaders)
   const header = requestHeaders.get('accept-language')?.slice(0, maxHeaderLength) ?? ''
-  return new RegExp(`\\b${language}-(?:[a-z]{2}|\\d{3})\\b`, 'i').exec(header)?.[0] ?? language
+  return (
+    new RegExp(`\\b${language}-(?:[a-z]{2}|\\d{3})\\b`, 'i').exec(header)?.[0] ?? language
+  )
 }
 
-/** Returns the texts in a language, or in English if the language is no longer supported. */
+/**
+ * Returns the texts in a language, or in English if the language is no longer supported.
+ */
 export function textsIn(language: string): Texts {
   const tag = isLanguage(language) ? language : 'en'
   made[tag] ??= textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
   return made[tag]
 }
 
-/** Returns the supported language that an `Accept-Language` header prefers (RFC 9110 §12.5.4), or English. */
+/**
+ * Returns the supported language that an `Accept-Language` header prefers (RFC 9110
+ * §12.5.4), or English.
+ */
 export function preferredLanguage(header: string | null): Language {
   let best = { language: 'en' as Language, weight: 0 }
   for (const range of header?.slice(0, maxHeaderLength).toLowerCase().split(',') ?? []) {
     const [tag = '', quality = 'q=1'] = range.split(';').map((text) => text.trim())
-    const [language = '', weight] = [tag.split('-')[0], Number(quality.slice('q='.length))]
+    const [language = '', weight] = [
+      tag.split('-')[0],
+      Number(quality.slice('q='.length)),
+    ]
     if (weight > best.weight && isLanguage(language)) best = { language, weight }
   }
   return best.language

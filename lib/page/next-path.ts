@@ -1,37 +1,62 @@
 import { authorize } from '../contract/paths'
 
 const maxLength = 2_048
-const maxParameterLength = 1_900 // leaves space in the URL for a path, the slug of a connection, and a code
-/** The limit for a dashboard's authorization request, whose `state` may have 1,000 characters. A URL may have 8 KiB. */
+// leaves space in the URL for a path, the slug of a connection, and a code
+const maxParameterLength = 1_900
+/**
+ * The limit for a dashboard's authorization request, whose `state` may have 1,000
+ * characters. A URL may have 8 KiB.
+ */
 const maxAuthorizeLength = 7_500
-const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing takes time proportional to the square of the length
+// parsing takes time proportional to the square of the length
+const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i
 
 /**
- * Returns the destination in `?next=`: a path of this site, or a URL of the dashboard's origin. Returns null for other
- * sites, for texts that a browser or proxy might take for another site, for paths that are not pages, and for texts
- * that are too long.
+ * Returns the destination in `?next=`: a path of this site, or a URL of the dashboard's
+ * origin. Returns null for other sites, for texts that a browser or proxy might take for
+ * another site, for paths that are not pages, and for texts that are too long.
  */
-export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
-  if (typeof next !== 'string' || longHost.test(next) || /[\\\p{Cc}]/u.test(next)) return null
+export function nextDestination(
+  next: unknown,
+  origin: string,
+  dashboardUrl: string,
+): string | null {
+  if (typeof next !== 'string' || longHost.test(next) || /[\\\p{Cc}]/u.test(next))
+    return null
   if (next.length > (isAuthorize(next) ? maxAuthorizeLength : maxLength)) return null
   if (!/^\/(?!\/)/.test(next) && !isOfDashboard(next, dashboardUrl)) return null
-  const { href, origin: targetOrigin, username, password, pathname, search, hash } = new URL(next, origin)
-  if (username || password || (targetOrigin === origin && !isAllowedPath(pathname))) return null
+  const {
+    href,
+    origin: targetOrigin,
+    username,
+    password,
+    pathname,
+    search,
+    hash,
+  } = new URL(next, origin)
+  if (username || password || (targetOrigin === origin && !isAllowedPath(pathname)))
+    return null
   const destination = targetOrigin === origin ? pathname + search + hash : href
   // checked again, because encoding can make the path longer
   const limit = isAuthorize(destination) ? maxAuthorizeLength : maxParameterLength
-  return `${new URLSearchParams({ next: destination })}`.length > limit ? null : destination
+  return `${new URLSearchParams({ next: destination })}`.length > limit
+    ? null
+    : destination
 }
 
 function isOfDashboard(next: string, dashboardUrl: string): boolean {
-  if (!/^https?:\/\//.test(next) || !URL.canParse(next) || !URL.canParse(dashboardUrl)) return false
+  if (!/^https?:\/\//.test(next) || !URL.canParse(next) || !URL.canParse(dashboardUrl))
+    return false
   return new URL(next).origin === new URL(dashboardUrl).origin
 }
 
 function isAllowedPath(pathname: string): boolean {
   try {
     return (
-      pathname === authorize || !/^\/([/\\]|(api|sso|sign-in|sign-out|_next)(\/|$))/.test(decodeURIComponent(pathname))
+      pathname === authorize ||
+      !/^\/([/\\]|(api|sso|sign-in|sign-out|_next)(\/|$))/.test(
+        decodeURIComponent(pathname),
+      )
     )
   } catch {
     return false // a malformed % sequence
@@ -42,7 +67,12 @@ function isAuthorize(next: string): boolean {
   return next.startsWith(`${authorize}?`)
 }
 
-/** Returns the URL of the sign-in page. Adds `next`, the destination after the sign-in, only to our own page. */
+/**
+ * Returns the URL of the sign-in page. Adds `next`, the destination after the sign-in,
+ * only to our own page.
+ */
 export function signInPageUrl(signInUrl: string, next: string | null): string {
-  return next && signInUrl === '/sign-in' ? `/sign-in?next=${encodeURIComponent(next)}` : signInUrl
+  return next && signInUrl === '/sign-in'
+    ? `/sign-in?next=${encodeURIComponent(next)}`
+    : signInUrl
 }

@@ -6,7 +6,13 @@ import pageStyles from './plain-page.css.txt?raw' // as .css, Turbopack would ma
 import type { Texts } from './texts/en'
 
 /** Returns an HTML page with the brand, without React or scripts. `main` is HTML. */
-export function plainPage(texts: Texts, nonce: string, title: string, main: string, moreStyles = ''): string {
+export function plainPage(
+  texts: Texts,
+  nonce: string,
+  title: string,
+  main: string,
+  moreStyles = '',
+): string {
   const { language, direction, app } = texts
   const { logo, logoDark } = brandFiles()
   const name = escapeHtml(app)
@@ -29,8 +35,12 @@ export function brandStyles(): string {
   if (styles) return styles
   const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, FONT_FAMILY } = env()
   const { font } = brandFiles()
-  const fonts = [font && 'Brand', FONT_FAMILY ?? 'var(--system-font)'].filter(Boolean).join(',')
-  const fontFace = font && `@font-face{font-family:Brand;src:url(${font});font-weight:100 900;font-display:swap}`
+  const fonts = [font && 'Brand', FONT_FAMILY ?? 'var(--system-font)']
+    .filter(Boolean)
+    .join(',')
+  const fontFace =
+    font &&
+    `@font-face{font-family:Brand;src:url(${font});font-weight:100 900;font-display:swap}`
   const root = `:root{--radius:${CORNER_RADIUS / 16}rem;--font:${fonts}}`
   styles = [fontFace, accentCss(ACCENT_COLOR, ACCENT_COLOR_DARK), root].join('')
   return styles

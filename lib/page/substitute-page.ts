@@ -3,7 +3,10 @@ import { textsFor } from './language'
 import { plainPage } from './plain-page'
 import { inRelativeTime } from './relative-time'
 
-/** Returns a page without React or scripts, in place of the requested one. `resetSeconds` is for `rateLimitedPage`. */
+/**
+ * Returns a page without React or scripts, in place of the requested one. `resetSeconds`
+ * is for `rateLimitedPage`.
+ */
 export function substitutePage(
   name: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage',
   requestHeaders: Headers,
@@ -16,8 +19,16 @@ export function substitutePage(
     longUrlPage: ['/sign-in', texts.shared.signInAgain],
     authorizePage: ['/', texts.shared.home],
   }
-  // An empty href reloads the current URL, which may contain a secret, without writing it into the HTML.
+  // An empty href reloads the current URL, which may contain a secret, without writing it
+  // into the HTML.
   const [href, text] = links[name] ?? ['', texts.rateLimitedPage.reload]
-  const paragraph = escapeHtml(body.replace('{when}', inRelativeTime(resetSeconds, texts.language)))
-  return plainPage(texts, nonce, title, `<p>${paragraph}</p><a class="button" href="${href}">${escapeHtml(text)}</a>`)
+  const paragraph = escapeHtml(
+    body.replace('{when}', inRelativeTime(resetSeconds, texts.language)),
+  )
+  return plainPage(
+    texts,
+    nonce,
+    title,
+    `<p>${paragraph}</p><a class="button" href="${href}">${escapeHtml(text)}</a>`,
+  )
 }

@@ -1,29 +1,51 @@
 import { createHmac } from 'node:crypto'
-import { ApiError, tooManyCodesMessage, tooManyPasswordsMessage } from '../contract/errors'
+import {
+  ApiError,
+  tooManyCodesMessage,
+  tooManyPasswordsMessage,
+} from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
 import { deleteExpired } from '../database/clean-up'
 import { NothingChanged } from '../database/errors'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
-/** Who tries a password or a code, and for which account. `browser` is the ID of a browser that signed in before. */
-export type Attempt = { account: string; subnet: string; browser: string | null } | { secondFactorOf: string }
+/**
+ * Who tries a password or a code, and for which account. `browser` is the ID of a browser
+ * that signed in before.
+ */
+export type Attempt =
+  | { account: string; subnet: string; browser: string | null }
+  | { secondFactorOf: string }
 
-/** The counters of an attempt, and the latest end of their windows, in seconds since 1970. */
+/**
+ * The counters of an attempt, and the latest end of their windows, in seconds since 1970.
+ */
 export type Counted = { keys: string[]; endsAt: number }
 
-type Counter = { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }
+type Counter = {
+  key: string
+  count: number
+  isCounted: boolean
+  endsAt: number
+  waitSeconds: number
+}
 
-// An attempt adds at most three rows, so deleting up to ten expired rows each time keeps the table small.
+// An attempt adds at most three rows, so deleting up to ten expired rows each time keeps
+// the table small.
 const deletedPerAttempt = 10
 
-/** Counts an attempt. Call it before any other work, for unknown accounts too. Throws RATE_LIMITED. */
+/**
+ * Counts an attempt. Call it before any other work, for unknown accounts too. Throws
+ * RATE_LIMITED.
+ */
 export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
-  // One statement increases all counters, or none if a limit is reached. So rejected attempts of a network do not use
-  // up the limit of an account. The rows are locked in a fixed order, so that two statements can't deadlock.
+  // One statement increases all counters, or none if a limit is reached. So rejected
+  // attempts of a network do not use up the limit of an account. The rows are locked in a
+  // fixed order, so that two statements can't deadlock.
   const rows = await prisma().$queryRaw<Counter[]>`
     WITH reached AS MATERIALIZED (
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
@@ -44,13 +66,18 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
     )
     SELECT key, count, is_counted AS "isCounted", extract(epoch FROM max(expires_at) OVER ())::float8 AS "endsAt",
       ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
-    FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NothingChanged.rethrow)
+    FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(
+    NothingChanged.rethrow,
+  )
   deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt deletes the rest
 
-  const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
+  const exceeded = rows.filter(
+    ({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit,
+  )
   const counted = { keys, endsAt: rows[0]!.endsAt }
   if (exceeded.length === 0) return counted
-  // The statement counts an attempt above a limit if its snapshot lacks concurrent attempts.
+  // The statement counts an attempt above a limit if its snapshot lacks concurrent
+  // attempts.
   if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
   throw new ApiError('RATE_LIMITED', {
     message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
@@ -63,8 +90,14 @@ export function keysOf(attempt: Attempt): string[] {
   return countersOf(attempt).map(({ key }) => key)
 }
 
-/** Returns the CTE that subtracts a successful attempt. Does not change windows that began after it was counted. */
-export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
+/**
+ * Returns the CTE that subtracts a successful attempt. Does not change windows that began
+ * after it was counted.
+ */
+export function refundAttempt(
+  { keys, endsAt }: Counted,
+  condition: Prisma.Sql = Prisma.sql`true`,
+): Prisma.Sql {
   return Prisma.sql`
     refunded AS (
       UPDATE password_attempts SET count = count - 1 WHERE key_hash = ANY (ARRAY(
@@ -76,7 +109,10 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
     )`
 }
 
-/** Subtracts an attempt, and deletes rows with a count of 0, because no rate limit applies to such rows. */
+/**
+ * Subtracts an attempt, and deletes rows with a count of 0, because no rate limit applies
+ * to such rows.
+ */
 export async function releaseAttempt(counted: Counted): Promise<void> {
   try {
     await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
@@ -88,13 +124,26 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
   } catch {} // the attempt stays counted
 }
 
-/** Returns the counters of an attempt. Recognized browsers have their own, so strangers can't lock the user out. */
+/**
+ * Returns the counters of an attempt. Recognized browsers have their own, so strangers
+ * can't lock the user out.
+ */
 function countersOf(attempt: Attempt) {
-  const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser, perSecondFactor } = passwordLimits
-  if ('secondFactorOf' in attempt) return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
+  const {
+    perAccountAndNetwork,
+    perAccount,
+    perNetwork,
+    perKnownBrowser,
+    perSecondFactor,
+  } = passwordLimits
+  if ('secondFactorOf' in attempt)
+    return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
   const { account, subnet, browser } = attempt
   if (browser !== null)
-    return [counter(perKnownBrowser, 'browser', account, browser), counter(perAccount, 'browsers', account)]
+    return [
+      counter(perKnownBrowser, 'browser', account, browser),
+      counter(perAccount, 'browsers', account),
+    ]
   return [
     counter(perAccountAndNetwork, 'account and network', account, subnet),
     counter(perAccount, 'account', account),
@@ -102,8 +151,14 @@ function countersOf(attempt: Attempt) {
   ]
 }
 
-/** Returns a counter. Its key is an HMAC, so that the table does not show who tried to sign in, or from where. */
+/**
+ * Returns a counter. Its key is an HMAC, so that the table does not show who tried to
+ * sign in, or from where.
+ */
 function counter(limit: number, ...what: string[]) {
   const { attemptKey } = env().SESSION_SIGNING_KEYS
-  return { key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'), limit }
+  return {
+    key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'),
+    limit,
+  }
 }

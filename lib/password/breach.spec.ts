@@ -30,7 +30,10 @@ let stop: () => Promise<void>
 beforeAll(async () => {
   const listening = await listen(api)
   stop = listening.stop
-  Object.assign(env(), { PASSWORD_BREACH_CHECK: true, PASSWORD_BREACH_URL: listening.url })
+  Object.assign(env(), {
+    PASSWORD_BREACH_CHECK: true,
+    PASSWORD_BREACH_URL: listening.url,
+  })
 })
 afterAll(async () => {
   await stop()
@@ -46,7 +49,8 @@ beforeEach(() => {
 test('the request asks the API to pad its response, and a padding line does not count as a breach', async () => {
   respond = responds
   expect(await isBreached(breached)).toBe(true)
-  respond = (response) => void response.end(`${digest.slice(5)}:0\r\n${known.split('\r\n')[0]}`)
+  respond = (response) =>
+    void response.end(`${digest.slice(5)}:0\r\n${known.split('\r\n')[0]}`)
   expect(await isBreached(breached)).toBe(false)
   const request = { path: `/range/${digest.slice(0, 5)}`, padding: 'true' }
   expect(requests).toEqual([request, request])
@@ -54,13 +58,18 @@ test('the request asks the API to pad its response, and a padding line does not 
 
 const failing: Record<string, Respond> = {
   fails: (response) => void response.writeHead(503).end(),
-  'sends only a part': (response) => void response.writeHead(206).end(known.split('\r\n')[0]),
-  'sends an HTML page': (response) => void response.end('<!doctype html><title>Log in</title>'),
+  'sends only a part': (response) =>
+    void response.writeHead(206).end(known.split('\r\n')[0]),
+  'sends an HTML page': (response) =>
+    void response.end('<!doctype html><title>Log in</title>'),
   hangs: () => {},
   'sends too many bytes': (response) => void response.end(`${known}\r\n`.repeat(10_000)), // 1.1 MB
-  'compresses its response': (response) => void response.setHeader('Content-Encoding', 'gzip').end(gzipSync(known)),
-  redirects: (response) => void response.writeHead(307, { Location: '/range/elsewhere' }).end(),
-  'closes the connection during its response': (response) => void response.write(known, () => response.destroy()),
+  'compresses its response': (response) =>
+    void response.setHeader('Content-Encoding', 'gzip').end(gzipSync(known)),
+  redirects: (response) =>
+    void response.writeHead(307, { Location: '/range/elsewhere' }).end(),
+  'closes the connection during its response': (response) =>
+    void response.write(known, () => response.destroy()),
   'is slow': (response) => void setTimeout(() => response.end(known), 1_100),
 }
 for (const [how, respondBadly] of Object.entries(failing)) {

@@ -11,7 +11,10 @@ const firstLine = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and a count
 
 let pausedUntil = 0
 
-/** Whether the range API lists a password. Sends only five digits of its SHA-1. False if the check is off or fails. */
+/**
+ * Whether the range API lists a password. Sends only five digits of its SHA-1. False if
+ * the check is off or fails.
+ */
 export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()
   if (!PASSWORD_BREACH_CHECK || performance.now() < pausedUntil) return false
@@ -34,11 +37,17 @@ export async function isBreached(password: string): Promise<boolean> {
   }
 }
 
-/** Skips the API for a while, so that requests do not wait for it. Logs one warning for several failures. */
+/**
+ * Skips the API for a while, so that requests do not wait for it. Logs one warning for
+ * several failures.
+ */
 function pause(error?: unknown): void {
   const isFirst = performance.now() >= pausedUntil
   pausedUntil = performance.now() + pauseMs
   if (!isFirst) return
   const cause = error && describeCause(error)
-  log.warn({ cause }, `the breached-password check is slow or fails: passwords pass without it for ${pauseMs / 1000} s`)
+  log.warn(
+    { cause },
+    `the breached-password check is slow or fails: passwords pass without it for ${pauseMs / 1000} s`,
+  )
 }

@@ -17,8 +17,15 @@ export async function canChangePassword(userId: string): Promise<boolean> {
 
 type Passwords = { currentPassword: string; password: string }
 
-/** Replaces the password of a session's user, and ends all other sessions. Throws as in the contract. */
-export async function changePassword(session: LiveSession, passwords: Passwords, client: Client): Promise<void> {
+/**
+ * Replaces the password of a session's user, and ends all other sessions. Throws as in
+ * the contract.
+ */
+export async function changePassword(
+  session: LiveSession,
+  passwords: Passwords,
+  client: Client,
+): Promise<void> {
   const { userId, familyId } = session
   const { currentPassword, password } = passwords
   const formatError = passwordFormatError(password)
@@ -38,5 +45,6 @@ export async function changePassword(session: LiveSession, passwords: Passwords,
       ), ${endAllSessions(changed, familyId)}, ${noticeInsteadOfResets(changed, client)}
       SELECT 1 FROM changed`
   })
-  if (count === 0) throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+  if (count === 0)
+    throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
 }

@@ -7,24 +7,44 @@ import { sendAfterRequest } from '../mail/sender'
 
 // The page has promised an email, so a short outage of the database must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]
-const maxDelayMs = 200 // The random delay hides that the queries for a user slow down the client's next request.
+// The random delay hides that the queries for a user slow down the client's next request.
+const maxDelayMs = 200
 const retriedPerBlock = 100 // requests in 15 minutes. Each uses 30 KB while it waits.
 
-const requests = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 15 * 60 })
-// AsyncResource.bind, because a new address block's timer would otherwise retain the request's Next.js context.
-const countRequest = AsyncResource.bind((addressBlock: string) => requests.consume(addressBlock))
+const requests = new RateLimiterMemory({
+  points: Number.MAX_SAFE_INTEGER,
+  duration: 15 * 60,
+})
+// AsyncResource.bind, because a new address block's timer would otherwise retain the
+// request's Next.js context.
+const countRequest = AsyncResource.bind((addressBlock: string) =>
+  requests.consume(addressBlock),
+)
 
 let unfinished = 0
 process.once('exit', () => {
-  if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset emails were queued')
+  if (unfinished > 0)
+    log.error(
+      { count: unfinished },
+      'the process ended before these reset emails were queued',
+    )
 })
 
-/** Emails a reset link if the user exists. Never throws. Call it in `after()`, because its duration reveals a user. */
-export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
+/**
+ * Emails a reset link if the user exists. Never throws. Call it in `after()`, because its
+ * duration reveals a user.
+ */
+export async function mailResetLink(
+  emails: string[],
+  request: MailRequest,
+  clientKey: string,
+): Promise<void> {
   unfinished++
-  // Emails for one address block (an IPv4 /24, an IPv6 /48) must not delay others. The priority depends on the number
-  // of requests, not of emails, because the order of emails could otherwise reveal which users exist.
-  const addressBlock = clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
+  // Emails for one address block (an IPv4 /24, an IPv6 /48) must not delay others. The
+  // priority depends on the number of requests, not of emails, because the order of
+  // emails could otherwise reveal which users exist.
+  const addressBlock =
+    clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
   const priority = (await countRequest(addressBlock)).consumedPoints - 1
   await sleep(Math.random() * maxDelayMs)
   for (const ms of [...retryAfterMs, null]) {
@@ -36,7 +56,8 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
         log.error({ cause: describeCause(error) }, 'a reset email could not be queued')
         break
       }
-      await sleep(ms) // the caps in queueResetMail prevent a second email if the first one was queued
+      // the caps in queueResetMail prevent a second email if the first one was queued
+      await sleep(ms)
     }
   }
   unfinished--

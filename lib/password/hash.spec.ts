@@ -8,7 +8,10 @@ const wrong = 'not the password'
 const hashOf = (password: string, cost = 4) => bcrypt.hashSync(password, cost)
 const hashOfCost = (cost: string) => `$2b$${cost}$${'a'.repeat(53)}`
 
-/** The compared passwords, with the cost of the hash. Hashes above the lowest cost never match, to save time. */
+/**
+ * The compared passwords, with the cost of the hash. Hashes above the lowest cost never
+ * match, to save time.
+ */
 let compared: [password: string, cost: number][]
 const { compare, hash } = bcrypt
 const hashing = vi.spyOn(bcrypt, 'hash')
@@ -25,7 +28,12 @@ afterEach(() => void vi.clearAllMocks())
 afterAll(() => void vi.restoreAllMocks())
 
 const longest = 'x'.repeat(72)
-const failures: [what: string, password: string, stored: string | null, costs: number[]][] = [
+const failures: [
+  what: string,
+  password: string,
+  stored: string | null,
+  costs: number[],
+][] = [
   ['no user or no password', wrong, null, [12]],
   ['a damaged hash', wrong, 'x', [12]],
   ['another algorithm', wrong, `$2x$12$${'a'.repeat(53)}`, [12]],
@@ -34,19 +42,32 @@ const failures: [what: string, password: string, stored: string | null, costs: n
   ['a wrong password for a hash of higher cost', wrong, hashOfCost('13'), [13]],
   ['no user, and a password that is not in NFC', nfd, null, [12, 12]],
   ['a wrong password that is not in NFC', nfd, hashOfCost('12'), [12, 12]],
-  ['a wrong password that is not in NFC, for a hash of lower cost', nfd, hashOfCost('10'), [10, 12, 10, 12]],
+  [
+    'a wrong password that is not in NFC, for a hash of lower cost',
+    nfd,
+    hashOfCost('10'),
+    [10, 12, 10, 12],
+  ],
   ['the right 72 bytes and one more byte', `${longest}y`, hashOf(longest), [12]],
-  ['a wrong password with too many bytes as typed, but not in NFC', 'o\u0308'.repeat(36), hashOfCost('12'), [12, 12]],
+  [
+    'a wrong password with too many bytes as typed, but not in NFC',
+    'o\u0308'.repeat(36),
+    hashOfCost('12'),
+    [12, 12],
+  ],
   ['a long run of accents', 'e\u0301'.repeat(8_000), hashOfCost('12'), [12]],
   ['a NUL byte', `${wrong}\0`, hashOf(wrong), [12]],
   ['a lone surrogate', `${wrong}\ud800`, hashOf(`${wrong}\ufffd`), [12]],
 ]
-test.each(failures)('a failed verification takes at least as much work as for an unknown user: %s', async (...row) => {
-  const [, password, stored, costs] = row
-  expect(await verifyPassword(password, stored)).toBeNull()
-  expect(compared.map(([, cost]) => cost)).toEqual(costs)
-  expect(hashing).not.toHaveBeenCalled()
-})
+test.each(failures)(
+  'a failed verification takes at least as much work as for an unknown user: %s',
+  async (...row) => {
+    const [, password, stored, costs] = row
+    expect(await verifyPassword(password, stored)).toBeNull()
+    expect(compared.map(([, cost]) => cost)).toEqual(costs)
+    expect(hashing).not.toHaveBeenCalled()
+  },
+)
 
 test('bcrypt does its full work for the dummy hash', async () => {
   await verifyPassword(wrong, null)
@@ -55,11 +76,14 @@ test('bcrypt does its full work for the dummy hash', async () => {
   expect(dummy).toMatch(/^\$2b\$12\$[./A-Za-z0-9]{53}$/)
 })
 
-test.each(['2a', '2b', '2y'])('a hash that begins with $%s$ can be verified', async (version) => {
-  const stored = `$${version}${hashOf(nfc).slice(3)}`
-  expect(await verifyPassword(nfc, stored)).not.toBeNull()
-  expect(await verifyPassword(wrong, stored)).toBeNull()
-})
+test.each(['2a', '2b', '2y'])(
+  'a hash that begins with $%s$ can be verified',
+  async (version) => {
+    const stored = `$${version}${hashOf(nfc).slice(3)}`
+    expect(await verifyPassword(nfc, stored)).not.toBeNull()
+    expect(await verifyPassword(wrong, stored)).toBeNull()
+  },
+)
 
 test('a password is verified as typed, and then in NFC if its NFC form differs', async () => {
   expect(await verifyPassword(nfd, hashOf(nfd))).not.toBeNull()
@@ -67,7 +91,9 @@ test('a password is verified as typed, and then in NFC if its NFC form differs',
   compared = []
   expect(await verifyPassword(nfd, hashOf(nfc))).not.toBeNull()
   expect(compared.map(([password]) => password)).toEqual([nfd, '', nfc])
-  expect(await verifyPassword('o\u0308'.repeat(36), hashOf('ö'.repeat(36)))).not.toBeNull() // 108 bytes as typed
+  expect(
+    await verifyPassword('o\u0308'.repeat(36), hashOf('ö'.repeat(36))),
+  ).not.toBeNull() // 108 bytes as typed
   compared = []
   expect(await verifyPassword(nfc, hashOf(nfd))).toBeNull()
   expect(compared.map(([password]) => password)).toEqual([nfc, ''])
@@ -76,7 +102,8 @@ test('a password is verified as typed, and then in NFC if its NFC form differs',
 test('a new password is hashed in NFC, with a cost of 12', async () => {
   const stored = await hashNewPassword(`${nfd} meadow`, [])
   expect(hashing.mock.calls).toEqual([[`${nfc} meadow`, 12]])
-  for (const typed of [nfd, nfc]) expect(await verifyPassword(`${typed} meadow`, stored)).not.toBeNull()
+  for (const typed of [nfd, nfc])
+    expect(await verifyPassword(`${typed} meadow`, stored)).not.toBeNull()
 })
 
 test('a hash of lower cost is replaced by a hash of the NFC form, unless that form is too long', async () => {

@@ -14,13 +14,26 @@ test('a browser is recognized only for one account, and its ID stays the same wh
   expect(id).toMatch(/^[0-9a-f]{32}$/)
   expect(readKnownBrowser(cookie, account)).toEqual({ id, signedInAt })
   expect(readKnownBrowser(makeKnownBrowser(account, id, now()), account)?.id).toBe(id)
-  expect(readKnownBrowser(makeKnownBrowser(account, null, now()), account)?.id).not.toBe(id)
-  for (const other of ['', 'ada@example.co', 'eve@example.com']) expect(readKnownBrowser(cookie, other)).toBeNull()
+  expect(readKnownBrowser(makeKnownBrowser(account, null, now()), account)?.id).not.toBe(
+    id,
+  )
+  for (const other of ['', 'ada@example.co', 'eve@example.com'])
+    expect(readKnownBrowser(cookie, other)).toBeNull()
 })
 
 test('a browser is not recognized after 180 days', () => {
-  expect(readKnownBrowser(makeKnownBrowser(account, null, now() - lifetimes.knownBrowser + 10), account)).not.toBeNull()
-  expect(readKnownBrowser(makeKnownBrowser(account, null, now() - lifetimes.knownBrowser - 1), account)).toBeNull()
+  expect(
+    readKnownBrowser(
+      makeKnownBrowser(account, null, now() - lifetimes.knownBrowser + 10),
+      account,
+    ),
+  ).not.toBeNull()
+  expect(
+    readKnownBrowser(
+      makeKnownBrowser(account, null, now() - lifetimes.knownBrowser - 1),
+      account,
+    ),
+  ).toBeNull()
 })
 
 test('a cookie with any changed bit is rejected, and a refresh token is not accepted as the cookie', () => {
@@ -30,7 +43,10 @@ test('a cookie with any changed bit is rejected, and a refresh token is not acce
     forged[bit >> 3]! ^= 1 << (bit & 7)
     expect(readKnownBrowser(forged.toString('base64url'), account)).toBeNull()
   }
-  const token = makeRefreshToken({ sessionId: '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60', generation: now() + 1_000 })
+  const token = makeRefreshToken({
+    sessionId: '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60',
+    generation: now() + 1_000,
+  })
   for (const other of [null, '', 'x', token]) {
     expect(readKnownBrowser(other, '')).toBeNull()
     expect(readKnownBrowser(other, account)).toBeNull()

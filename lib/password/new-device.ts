@@ -9,7 +9,10 @@ import { accountOf } from './sign-in'
 
 const maxMailsPerDay = 10 // for programs, which sign in often and send no cookie
 
-/** Emails a user after a sign-in with the password in a new browser, except after the first sign-in. Never throws. */
+/**
+ * Emails a user after a sign-in with the password in a new browser, except after the
+ * first sign-in. Never throws.
+ */
 export async function mailNewDevice(
   { userId, sessionId }: { userId: string; sessionId: string },
   knownBrowser: string | null,
@@ -17,9 +20,14 @@ export async function mailNewDevice(
 ): Promise<void> {
   if (!sendsMail()) return
   try {
-    const { email } = await prisma().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
-    const signedInAt = readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
-    // All sessions since a recent change of the password are still stored. If there is no other, this is the first.
+    const { email } = await prisma().user.findUniqueOrThrow({
+      where: { id: userId },
+      select: { email: true },
+    })
+    const signedInAt =
+      readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
+    // All sessions since a recent change of the password are still stored. If there is no
+    // other, this is the first.
     const queued = await prisma().$executeRaw`
       INSERT INTO mails (kind, user_id, language, device)
       SELECT 'new-device', id, ${language}, ${device} FROM users
@@ -30,6 +38,9 @@ export async function mailNewDevice(
           WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')`
     if (queued > 0) await sendAfterRequest()
   } catch (error) {
-    log.error({ cause: describeCause(error) }, 'an email about a new device could not be queued')
+    log.error(
+      { cause: describeCause(error) },
+      'an email about a new device could not be queued',
+    )
   }
 }

@@ -1,7 +1,14 @@
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NothingChanged } from '../database/errors'
-import { dateFromEpoch, isUnexpired, mayUsePassword, Prisma, prisma, transaction } from '../database/prisma'
+import {
+  dateFromEpoch,
+  isUnexpired,
+  mayUsePassword,
+  Prisma,
+  prisma,
+  transaction,
+} from '../database/prisma'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUsers } from '../session/revoke'
@@ -12,13 +19,21 @@ const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidToken
 
 const maxAttempts = 30 // a rejected password counts, because checking it takes CPU time
 
-/** Conditions on a row of `reset_tokens`. The second condition also requires that the token has attempts left. */
+/**
+ * Conditions on a row of `reset_tokens`. The second condition also requires that the
+ * token has attempts left.
+ */
 const isValidToken = Prisma.sql`used_at IS NULL AND ${isUnexpired}
   AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)`
 const isUsableToken = Prisma.sql`${isValidToken} AND attempts < ${maxAttempts}`
 
-/** Issues a reset token, valid for `lifetimes.resetToken` seconds. Invalidates every earlier token of the user. */
-export async function issueResetToken(userId: string): Promise<{ secret: string; expiresAt: Date }> {
+/**
+ * Issues a reset token, valid for `lifetimes.resetToken` seconds. Invalidates every
+ * earlier token of the user.
+ */
+export async function issueResetToken(
+  userId: string,
+): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
     INSERT INTO reset_tokens (user_id, token_hash, expires_at)
@@ -31,26 +46,38 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
 
 const unknownRequest: MailRequest = { language: 'en', device: null }
 
-/** Sets a new password with a reset token, ends all sessions, and queues a notice. Throws as in the contract. */
-export async function resetPassword(token: string, password: string, request = unknownRequest) {
+/**
+ * Sets a new password with a reset token, ends all sessions, and queues a notice. Throws
+ * as in the contract.
+ */
+export async function resetPassword(
+  token: string,
+  password: string,
+  request = unknownRequest,
+) {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
-  // Counted first, because concurrent requests would otherwise all pass the limit. Not counted if the format is wrong.
+  // Counted first, because concurrent requests would otherwise all pass the limit. Not
+  // counted if the format is wrong.
   const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
     UPDATE reset_tokens SET attempts = attempts + ${formatError ? 0 : 1} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
-    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)
+    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(
+    NothingChanged.rethrow,
+  )
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
   const { userId, email } = user
-  const passwordHash = await hashNewPassword(password, [email, env().APP_NAME]).catch(async (error) => {
-    // an attempt that a full queue rejected is not counted
-    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE')
-      await prisma().$executeRaw`
+  const passwordHash = await hashNewPassword(password, [email, env().APP_NAME]).catch(
+    async (error) => {
+      // an attempt that a full queue rejected is not counted
+      if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE')
+        await prisma().$executeRaw`
         UPDATE reset_tokens SET attempts = attempts - 1
         WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(() => {})
-    throw error
-  })
+      throw error
+    },
+  )
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
   const changed = await transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -70,8 +97,13 @@ export async function resetPassword(token: string, password: string, request = u
   return { userId }
 }
 
-/** The state of a reset link when it is opened. A `live` link is valid. `email` is the address of the account. */
-export type ResetLink = { kind: 'live'; email: string } | { kind: 'used' | 'expired' | 'invalid' }
+/**
+ * The state of a reset link when it is opened. A `live` link is valid. `email` is the
+ * address of the account.
+ */
+export type ResetLink =
+  | { kind: 'live'; email: string }
+  | { kind: 'used' | 'expired' | 'invalid' }
 
 /** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */
 export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {

@@ -8,25 +8,53 @@ import type { MailRequest } from '../mail/outbox'
 import { makeChallenge } from '../second-factor/challenge'
 import { findFactor } from '../second-factor/find'
 import type { LiveSession } from '../session/find'
-import { issueTokens, type SessionTokens, type StoredSession } from '../session/issue-tokens'
+import {
+  issueTokens,
+  type SessionTokens,
+  type StoredSession,
+} from '../session/issue-tokens'
 import { startSession } from '../session/start'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 
-/** The client of a sign-in: its network, its sessions, its cookie `__Host-known`, and the language of notices. */
-export type Client = MailRequest & { subnet: string; knownBrowser: string | null; sessionIds: string[] }
+/**
+ * The client of a sign-in: its network, its sessions, its cookie `__Host-known`, and the
+ * language of notices.
+ */
+export type Client = MailRequest & {
+  subnet: string
+  knownBrowser: string | null
+  sessionIds: string[]
+}
 
-export type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
-type StoredUser = { userId: string; email: string; passwordHash: string; hasSecondFactor: boolean }
+export type SignIn = SessionTokens & {
+  userId: string
+  sessionId: string
+  knownBrowser: string
+}
+type StoredUser = {
+  userId: string
+  email: string
+  passwordHash: string
+  hasSecondFactor: boolean
+}
 
-/** Starts a session. Throws as in the contract. A failure takes the same work whether or not the user exists. */
-export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
+/**
+ * Starts a session. Throws as in the contract. A failure takes the same work whether or
+ * not the user exists.
+ */
+export async function signIn(
+  email: string,
+  password: string,
+  client: Client,
+): Promise<SignIn> {
   const emails = parseEmail(email)
   const tried = await attemptOf(emails[1], emails, client)
   const attempt = await consumeAttempt(tried)
 
-  // Tries twice, because a reset, or a concurrent sign-in that upgrades the hash, may have changed the hash meanwhile.
+  // Tries twice, because a reset, or a concurrent sign-in that upgrades the hash, may
+  // have changed the hash meanwhile.
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
     if (!user) break
@@ -35,22 +63,37 @@ export async function signIn(email: string, password: string, client: Client): P
     if (!session && !challenge) continue
     if (user.upgraded) await upgrade(user, user.upgraded)
     if (!session) throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
-    return { ...session, knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt) }
+    return {
+      ...session,
+      knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt),
+    }
   }
   throw new ApiError('SIGN_IN_INVALID')
 }
 
-/** Returns what an attempt is counted by. A browser is recognized if it has signed in with the current password. */
-export async function attemptOf(account: string, emails: string[], { subnet, knownBrowser }: Client) {
+/**
+ * Returns what an attempt is counted by. A browser is recognized if it has signed in with
+ * the current password.
+ */
+export async function attemptOf(
+  account: string,
+  emails: string[],
+  { subnet, knownBrowser }: Client,
+) {
   const known = readKnownBrowser(knownBrowser, account)
   if (!known) return { account, subnet, browser: null }
   const changed = await prisma().$executeRaw`
     SELECT 1 FROM users WHERE email = ANY (${emails})
-      AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(NothingChanged.rethrow)
+      AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(
+    NothingChanged.rethrow,
+  )
   return { account, subnet, browser: changed ? null : known.id }
 }
 
-/** Returns the user if the password is correct, otherwise null. Releases the attempt after an error. */
+/**
+ * Returns the user if the password is correct, otherwise null. Releases the attempt after
+ * an error.
+ */
 async function verify(emails: string[], password: string, attempt: Counted) {
   try {
     const [user] = await prisma().$queryRaw<StoredUser[]>`
@@ -66,34 +109,60 @@ async function verify(emails: string[], password: string, attempt: Counted) {
   }
 }
 
-/** Returns the challenge for the second factor, unless the user was changed since the password was verified. */
-async function challengeOf({ userId, passwordHash }: StoredUser): Promise<Challenge | undefined> {
+/**
+ * Returns the challenge for the second factor, unless the user was changed since the
+ * password was verified.
+ */
+async function challengeOf({
+  userId,
+  passwordHash,
+}: StoredUser): Promise<Challenge | undefined> {
   const user = await findFactor(userId)
-  return user?.enabledAt && user.passwordHash === passwordHash ? makeChallenge(user) : undefined
+  return user?.enabledAt && user.passwordHash === passwordHash
+    ? makeChallenge(user)
+    : undefined
 }
 
-/** Verifies the password of a signed-in user, which counts as an attempt to sign in. Throws like `signIn`. */
-export async function checkPassword({ userId, email }: LiveSession, password: string, client: Client) {
+/**
+ * Verifies the password of a signed-in user, which counts as an attempt to sign in.
+ * Throws like `signIn`.
+ */
+export async function checkPassword(
+  { userId, email }: LiveSession,
+  password: string,
+  client: Client,
+) {
   const attempt = await consumeAttempt(await attemptOf(accountOf(email), [email], client))
   const user = await verify([email], password, attempt)
-  if (user?.userId !== userId) throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+  if (user?.userId !== userId)
+    throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
   return { passwordHash: user.passwordHash, attempt }
 }
 
-/** Returns the form of an email address by which attempts are counted. An invalid imported address is not converted. */
+/**
+ * Returns the form of an email address by which attempts are counted. An invalid imported
+ * address is not converted.
+ */
 export function accountOf(email: string): string {
   return emailForms(email)?.[1] ?? email
 }
 
 /** Starts the session, unless the user was changed since the password was verified. */
-function start({ userId, email, passwordHash }: StoredUser, client: Client, attempt: Counted) {
+function start(
+  { userId, email, passwordHash }: StoredUser,
+  client: Client,
+  attempt: Counted,
+) {
   const condition = Prisma.sql`
     id = ${userId} AND email = ${email} AND password_hash = ${passwordHash} AND disabled_at IS NULL
     AND second_factor_at IS NULL AND ${mayUsePassword}`
   return startPasswordSession(randomUUID(), condition, ['pwd'], client, attempt)
 }
 
-/** Starts a session of the user who meets `condition` and is in the CTE `spent (user_id)`. Otherwise, returns null. */
+/**
+ * Starts a session of the user who meets `condition` and is in the CTE `spent (user_id)`.
+ * Otherwise, returns null.
+ */
 export async function startPasswordSession(
   sessionId: string,
   condition: Prisma.Sql,
@@ -102,8 +171,11 @@ export async function startPasswordSession(
   attempt: Counted,
   spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
 ) {
-  // Locks the user's row first, as a reset does. If both run concurrently, the later sees the changes of the earlier.
-  const [row] = await prisma().$queryRaw<Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]>`
+  // Locks the user's row first, as a reset does. If both run concurrently, the later sees
+  // the changes of the earlier.
+  const [row] = await prisma().$queryRaw<
+    Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]
+  >`
     WITH locked_user AS MATERIALIZED (
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
     ), ${spend}, claimed AS MATERIALIZED (
@@ -116,7 +188,8 @@ export async function startPasswordSession(
       authenticated_at AS "authenticatedAt", amr
     FROM started`
   if (!row) return null
-  // A second statement, because the first may have waited for the lock, and can't see a connection added meanwhile.
+  // A second statement, because the first may have waited for the lock, and can't see a
+  // connection added meanwhile.
   const isForbidden = await prisma().$executeRaw`
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
@@ -125,10 +198,16 @@ export async function startPasswordSession(
   return { ...tokens, userId: row.userId, sessionId, startedAt: row.now }
 }
 
-async function upgrade({ userId, passwordHash }: StoredUser, upgraded: string): Promise<void> {
+async function upgrade(
+  { userId, passwordHash }: StoredUser,
+  upgraded: string,
+): Promise<void> {
   const statement = prisma().$executeRaw`
     UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`
   await statement.catch((error) => {
-    log.warn({ userId, cause: describeCause(error) }, 'the cost of a password hash could not be raised')
+    log.warn(
+      { userId, cause: describeCause(error) },
+      'the cost of a password hash could not be raised',
+    )
   })
 }

@@ -15,23 +15,46 @@ function randomPasswords(count: number, length: number, alphabet: string): strin
   return Array.from({ length: count }, () => Array.from({ length }, next).join(''))
 }
 
-const printable = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).join('')
+const printable = Array.from({ length: 94 }, (_, index) =>
+  String.fromCharCode(33 + index),
+).join('')
 
 test('nearly all passwords of eight random characters pass', () => {
   const rejected = randomPasswords(250, 8, printable).filter(isGuessable)
   expect(rejected.length, rejected.join(' ')).toBeLessThanOrEqual(2)
-  const alphanumeric = randomPasswords(250, 8, printable.replace(/[^a-z0-9]/gi, '')).filter(isGuessable)
+  const alphanumeric = randomPasswords(
+    250,
+    8,
+    printable.replace(/[^a-z0-9]/gi, ''),
+  ).filter(isGuessable)
   expect(alphanumeric.length, alphanumeric.join(' ')).toBeLessThanOrEqual(3)
 })
 
 test.each([
-  ...['Password123!', 'P@ssw0rd', 'qwertyuiop', '12345678', 'aaaaaaaaaaaaaaaa', 'letmein123', 'Summer2026!'],
-  ...['dashboard2026', 'Lovelace1815!', 'ada.lovelace.1815@example.com1', 'ADA.LOVELACE.1815@EXAMPLE.COM1'],
+  ...[
+    'Password123!',
+    'P@ssw0rd',
+    'qwertyuiop',
+    '12345678',
+    'aaaaaaaaaaaaaaaa',
+    'letmein123',
+    'Summer2026!',
+  ],
+  ...[
+    'dashboard2026',
+    'Lovelace1815!',
+    'ada.lovelace.1815@example.com1',
+    'ADA.LOVELACE.1815@EXAMPLE.COM1',
+  ],
 ])('%s is guessable', (password) => expect(isGuessable(password)).toBe(true))
 
-test.each(['lantern meadow otter', 'Sommer-Laterne-Violine', 'zapato nube lámpara', 'مفتاح غابة نافذة زجاج'])(
-  'unrelated words are not guessable: %s',
-  (password) => expect(isGuessable(password)).toBe(false),
+test.each([
+  'lantern meadow otter',
+  'Sommer-Laterne-Violine',
+  'zapato nube lámpara',
+  'مفتاح غابة نافذة زجاج',
+])('unrelated words are not guessable: %s', (password) =>
+  expect(isGuessable(password)).toBe(false),
 )
 
 test('all Unicode forms of a password get the same rating', () => {

@@ -6,12 +6,16 @@ import { cookieOf } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'
 
-// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC. A multiple of 3 bytes has only one form in base64.
+// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC. A multiple of 3 bytes
+// has only one form in base64.
 const idBytes = 16
 const signedBytes = 2 * idBytes + 4
 const macBytes = 30
 
-/** Returns a proof of a correct password. It expires, and a change of the password or the factor invalidates it. */
+/**
+ * Returns a proof of a correct password. It expires, and a change of the password or the
+ * factor invalidates it.
+ */
 export function makeChallenge(user: UserWithFactor): Challenge {
   const signed = Buffer.alloc(signedBytes)
   const expiresAt = Math.ceil(user.now) + lifetimes.secondFactorStep
@@ -25,7 +29,10 @@ export function makeChallenge(user: UserWithFactor): Challenge {
   }
 }
 
-/** The user of a valid challenge, the ID of the one session that it can start, and its expiry in seconds since 1970. */
+/**
+ * The user of a valid challenge, the ID of the one session that it can start, and its
+ * expiry in seconds since 1970.
+ */
 type Challenged = UserWithFactor & { sessionId: string; expiresAt: number }
 
 /** Returns the user of a challenge that is still valid, or null. */
@@ -33,22 +40,39 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   if (!/^[\w-]{88}$/.test(challenge)) return null
   const bytes = Buffer.from(challenge, 'base64url')
   const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
-  const [userId, sessionId] = [0, idBytes].map((start) => uuidOf(signed.toString('hex', start, start + idBytes)))
+  const [userId, sessionId] = [0, idBytes].map((start) =>
+    uuidOf(signed.toString('hex', start, start + idBytes)),
+  )
   const user = await findFactor(userId!)
   const expiresAt = signed.readUInt32BE(2 * idBytes)
   if (!user?.enabledAt || user.now >= expiresAt) return null
-  const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) => timingSafeEqual(mac(key, signed, user), given))
+  const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) =>
+    timingSafeEqual(mac(key, signed, user), given),
+  )
   return isValid ? { ...user, sessionId: sessionId!, expiresAt } : null
 }
 
-/** Returns the valid challenge in a browser's cookie and the user's email address, or null. For the sign-in page. */
-export async function findBrowserChallenge(headers: Headers): Promise<{ challenge: string; email: string } | null> {
+/**
+ * Returns the valid challenge in a browser's cookie and the user's email address, or
+ * null. For the sign-in page.
+ */
+export async function findBrowserChallenge(
+  headers: Headers,
+): Promise<{ challenge: string; email: string } | null> {
   const challenge = cookieOf(headers, 'challenge')
   const user = challenge && (await findChallenged(challenge))
   return user ? { challenge, email: user.email } : null
 }
 
-function mac(key: Uint8Array, signed: Uint8Array, { passwordChangedAt, enabledAt }: UserWithFactor): Buffer {
+function mac(
+  key: Uint8Array,
+  signed: Uint8Array,
+  { passwordChangedAt, enabledAt }: UserWithFactor,
+): Buffer {
   const state = JSON.stringify([passwordChangedAt, enabledAt])
-  return createHmac('sha256', key).update(signed).update(state).digest().subarray(0, macBytes)
+  return createHmac('sha256', key)
+    .update(signed)
+    .update(state)
+    .digest()
+    .subarray(0, macBytes)
 }

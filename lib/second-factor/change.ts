@@ -7,29 +7,52 @@ import { type Client, checkPassword } from '../password/sign-in'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { checkCode, type Given, invalidCode, spend, unspendable } from './check'
-import { hashRecoveryCode, newRecoveryCodes, newTotpSecret, stepsOfCode, totpUri } from './codes'
+import {
+  hashRecoveryCode,
+  newRecoveryCodes,
+  newTotpSecret,
+  stepsOfCode,
+  totpUri,
+} from './codes'
 import { decrypt, encrypt } from './encryption'
 import { findFactor, isUnchanged } from './find'
 
 const purposeOf = ({ userId, familyId }: LiveSession) => `enrolment ${userId} ${familyId}`
 
-/** Creates a TOTP secret. It is not stored, but `enrolment` contains it, encrypted. Throws SECOND_FACTOR_CONFLICT. */
-export async function startEnrolment(session: LiveSession, { password }: { password: string }, client: Client) {
+/**
+ * Creates a TOTP secret. It is not stored, but `enrolment` contains it, encrypted. Throws
+ * SECOND_FACTOR_CONFLICT.
+ */
+export async function startEnrolment(
+  session: LiveSession,
+  { password }: { password: string },
+  client: Client,
+) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
   await releaseAttempt((await checkPassword(session, password, client)).attempt)
   if (!user) throw new ApiError('SIGN_IN_INVALID')
   const secret = await newTotpSecret()
   const expiresAt = user.now + lifetimes.secondFactorStep
-  const enrolment = await encrypt(JSON.stringify({ secret, expiresAt }), purposeOf(session))
+  const enrolment = await encrypt(
+    JSON.stringify({ secret, expiresAt }),
+    purposeOf(session),
+  )
   const uri = await totpUri(secret, user.email)
   return { secret, uri, enrolment, expiresAt: dateFromEpoch(expiresAt).toISOString() }
 }
 
 type Enrolment = { enrolment: string; code: string }
 
-/** Switches the second factor on, ends other sessions, and returns the recovery codes. Throws as in the contract. */
-export async function confirmEnrolment(session: LiveSession, given: Enrolment, client: Client) {
+/**
+ * Switches the second factor on, ends other sessions, and returns the recovery codes.
+ * Throws as in the contract.
+ */
+export async function confirmEnrolment(
+  session: LiveSession,
+  given: Enrolment,
+  client: Client,
+) {
   const { userId, familyId } = session
   const { enrolment, code } = given
   const user = await findFactor(userId)
@@ -45,7 +68,8 @@ export async function confirmEnrolment(session: LiveSession, given: Enrolment, c
   const encrypted = await encrypt(secret, `totp ${userId}`)
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
   const changed = await transaction(async (tx) => {
-    // Locks the user's row in an earlier statement, so that a sign-in that waits for the lock sees the new value.
+    // Locks the user's row in an earlier statement, so that a sign-in that waits for the
+    // lock sees the new value.
     await lockUsers(tx, [userId])
     return tx.$executeRaw`
       WITH enrolled AS (
@@ -67,8 +91,15 @@ export async function confirmEnrolment(session: LiveSession, given: Enrolment, c
 
 type Proof = Given & { password: string }
 
-/** Replaces the recovery codes of a user, and returns the new ones. Throws as in the contract. */
-export async function replaceRecoveryCodes(session: LiveSession, given: Proof, client: Client) {
+/**
+ * Replaces the recovery codes of a user, and returns the new ones. Throws as in the
+ * contract.
+ */
+export async function replaceRecoveryCodes(
+  session: LiveSession,
+  given: Proof,
+  client: Client,
+) {
   const recoveryCodes = newRecoveryCodes()
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const user = Prisma.sql`${session.userId}::uuid`
@@ -79,22 +110,49 @@ export async function replaceRecoveryCodes(session: LiveSession, given: Proof, c
   return { recoveryCodes }
 }
 
-/** Switches the second factor of a user off, and ends all other sessions. Throws as in the contract. */
-export async function removeSecondFactor(session: LiveSession, given: Proof, client: Client): Promise<void> {
-  await executeWithProof(removal(session.userId, client, session.familyId), session, given, client)
+/**
+ * Switches the second factor of a user off, and ends all other sessions. Throws as in the
+ * contract.
+ */
+export async function removeSecondFactor(
+  session: LiveSession,
+  given: Proof,
+  client: Client,
+): Promise<void> {
+  await executeWithProof(
+    removal(session.userId, client, session.familyId),
+    session,
+    given,
+    client,
+  )
 }
 
-/** Switches the second factor off, for an operator. Returns how many sessions ended, or null if it was already off. */
-export async function removeSecondFactorOf(userId: string, language: string): Promise<number | null> {
+/**
+ * Switches the second factor off, for an operator. Returns how many sessions ended, or
+ * null if it was already off.
+ */
+export async function removeSecondFactorOf(
+  userId: string,
+  language: string,
+): Promise<number | null> {
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])
-    const isOn = await tx.user.count({ where: { id: userId, secondFactorAt: { not: null } } })
+    const isOn = await tx.user.count({
+      where: { id: userId, secondFactorAt: { not: null } },
+    })
     return isOn ? tx.$executeRaw(removal(userId, { language, device: null })) : null
   })
 }
 
-/** Returns a statement that deletes the second factor and ends sessions. Its row count is the number of ended sessions. */
-function removal(userId: string, request: MailRequest, spared: string | null = null): Prisma.Sql {
+/**
+ * Returns a statement that deletes the second factor and ends sessions. Its row count is
+ * the number of ended sessions.
+ */
+function removal(
+  userId: string,
+  request: MailRequest,
+  spared: string | null = null,
+): Prisma.Sql {
   const user = Prisma.sql`${userId}::uuid`
   return Prisma.sql`
     WITH switched_off AS (UPDATE users SET second_factor_at = NULL WHERE id = ${user}),
@@ -104,14 +162,25 @@ function removal(userId: string, request: MailRequest, spared: string | null = n
     SELECT id FROM revoked`
 }
 
-/** Verifies the password and the code. Then, in one transaction, uses the code up and executes a statement. */
-async function executeWithProof(statement: Prisma.Sql, session: LiveSession, proof: Proof, client: Client) {
+/**
+ * Verifies the password and the code. Then, in one transaction, uses the code up and
+ * executes a statement.
+ */
+async function executeWithProof(
+  statement: Prisma.Sql,
+  session: LiveSession,
+  proof: Proof,
+  client: Client,
+) {
   const { password, ...given } = proof
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
   const { attempt: ofPassword } = await checkPassword(session, password, client)
   const { proof: proven, attempt } = await checkCode(user, given)
-  const counted = { keys: [...ofPassword.keys, ...attempt.keys], endsAt: Math.max(ofPassword.endsAt, attempt.endsAt) }
+  const counted = {
+    keys: [...ofPassword.keys, ...attempt.keys],
+    endsAt: Math.max(ofPassword.endsAt, attempt.endsAt),
+  }
   const spent = await transaction(async (tx) => {
     await lockUsers(tx, [user.userId])
     const count = await tx.$executeRaw`

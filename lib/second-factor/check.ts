@@ -11,23 +11,45 @@ import { findFactor, type UserWithFactor } from './find'
 /** The input for the second factor. Exactly one of the two fields is set. */
 export type Given = { code?: string | undefined; recoveryCode?: string | undefined }
 
-/** The input of `spend`: the time step of a correct TOTP code, or the hash of a recovery code that `spend` verifies. */
+/**
+ * The input of `spend`: the time step of a correct TOTP code, or the hash of a recovery
+ * code that `spend` verifies.
+ */
 export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
 
-/** Counts an attempt, and verifies a TOTP code. `spend` verifies a recovery code later. Throws as in the contract. */
-export async function checkCode(user: UserWithFactor, given: Given): Promise<{ proof: Proof; attempt: Counted }> {
+/**
+ * Counts an attempt, and verifies a TOTP code. `spend` verifies a recovery code later.
+ * Throws as in the contract.
+ */
+export async function checkCode(
+  user: UserWithFactor,
+  given: Given,
+): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
-  const secret = given.code === undefined ? '' : await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
-  if (secret === null) throw new Error('none of the keys in ENCRYPTION_KEY fits the secret of a second factor')
+  const secret =
+    given.code === undefined
+      ? ''
+      : await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
+  if (secret === null)
+    throw new Error(
+      'none of the keys in ENCRYPTION_KEY fits the secret of a second factor',
+    )
   const attempt = await consumeAttempt({ secondFactorOf: userId })
-  if (given.code === undefined) return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
+  if (given.code === undefined)
+    return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
   const [counted] = await prisma().$queryRaw<{ lastStep: number; now: number }[]>`
     UPDATE second_factors SET failures = failures + 1
     WHERE user_id = ${userId} AND failures < ${maxSecondFactorFailures}
-    RETURNING last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(NothingChanged.rethrow)
+    RETURNING last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(
+    NothingChanged.rethrow,
+  )
   if (!counted) {
-    if (!(await findFactor(userId))?.enabledAt) throw invalidCode(given) // the second factor was switched off meanwhile
-    log.warn({ userId }, 'a second factor is locked: a recovery code unlocks it, or npm run users')
+    // the second factor was switched off meanwhile
+    if (!(await findFactor(userId))?.enabledAt) throw invalidCode(given)
+    log.warn(
+      { userId },
+      'a second factor is locked: a recovery code unlocks it, or npm run users',
+    )
     throw new ApiError('SECOND_FACTOR_LOCKED')
   }
   const steps = await stepsOfCode(secret, given.code, counted.now)
@@ -36,7 +58,10 @@ export async function checkCode(user: UserWithFactor, given: Given): Promise<{ p
   return { proof: { step }, attempt }
 }
 
-/** Returns the CTEs that use up a proof of the user in `locked_user`. `spent (user_id)` has a row if that succeeds. */
+/**
+ * Returns the CTEs that use up a proof of the user in `locked_user`. `spent (user_id)`
+ * has a row if that succeeds.
+ */
 export function spend(proof: Proof): Prisma.Sql {
   // Lock order: user, factor, recovery code, session, email.
   if ('step' in proof)
@@ -56,8 +81,15 @@ export function spend(proof: Proof): Prisma.Sql {
     ), unlocked AS (UPDATE second_factors SET failures = 0 WHERE user_id = (SELECT user_id FROM spent))`
 }
 
-/** Returns the error for a proof that could not be used up, because the code was already used or is wrong. */
-export async function unspendable(userId: string, given: Given, proof: Proof): Promise<ApiError> {
+/**
+ * Returns the error for a proof that could not be used up, because the code was already
+ * used or is wrong.
+ */
+export async function unspendable(
+  userId: string,
+  given: Given,
+  proof: Proof,
+): Promise<ApiError> {
   if ('step' in proof) return invalidCode(given, true)
   const where = { userId, codeHash: proof.codeHash }
   return invalidCode(given, (await prisma().recoveryCode.count({ where })) > 0)
@@ -65,7 +97,9 @@ export async function unspendable(userId: string, given: Given, proof: Proof): P
 
 /** Creates a SECOND_FACTOR_INVALID. */
 export function invalidCode({ code }: Given, isUsed = false): ApiError {
-  const message = isUsed ? 'This code was already used. Use another one.' : errors.SECOND_FACTOR_INVALID.message
+  const message = isUsed
+    ? 'This code was already used. Use another one.'
+    : errors.SECOND_FACTOR_INVALID.message
   const path = [code === undefined ? 'recoveryCode' : 'code']
   return new ApiError('SECOND_FACTOR_INVALID', {
     issues: [{ path, code: isUsed ? 'used_code' : 'wrong_code', message }],

@@ -1,7 +1,10 @@
 import { dateFromEpoch, mayUsePassword, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
-/** A user who may use a password, with the second factor, if any. Times are in seconds since 1970. */
+/**
+ * A user who may use a password, with the second factor, if any. Times are in seconds
+ * since 1970.
+ */
 export type UserWithFactor = {
   userId: string
   email: string
@@ -27,17 +30,27 @@ export async function findFactor(userId: string): Promise<UserWithFactor | null>
 const changedAt = Prisma.sql`extract(epoch FROM password_changed_at)::float8`
 const enabledAt = Prisma.sql`extract(epoch FROM second_factor_at)::float8`
 
-/** Returns a condition on a row of `users`: whether the password and the second factor are the same as in `user`. */
+/**
+ * Returns a condition on a row of `users`: whether the password and the second factor are
+ * the same as in `user`.
+ */
 export function isUnchanged(user: UserWithFactor): Prisma.Sql {
   return Prisma.sql`(id = ${user.userId} AND disabled_at IS NULL AND ${mayUsePassword}
     AND ${enabledAt} IS NOT DISTINCT FROM ${user.enabledAt}::float8
     AND ${changedAt} IS NOT DISTINCT FROM ${user.passwordChangedAt}::float8)`
 }
 
-/** Returns what users see of their own second factor. `available`: whether a user without one could set one up. */
+/**
+ * Returns what users see of their own second factor. `available`: whether a user without
+ * one could set one up.
+ */
 export async function findSecondFactor(userId: string) {
   const user = await findFactor(userId)
   const available = env().SECOND_FACTOR && Boolean(user?.passwordHash)
   if (!user?.enabledAt) return { available }
-  return { available, enabledAt: dateFromEpoch(user.enabledAt), recoveryCodesLeft: user.recoveryCodesLeft }
+  return {
+    available,
+    enabledAt: dateFromEpoch(user.enabledAt),
+    recoveryCodesLeft: user.recoveryCodesLeft,
+  }
 }

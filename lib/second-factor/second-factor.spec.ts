@@ -2,7 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { env } from '../settings/env'
-import { hashRecoveryCode, newRecoveryCodes, newTotpSecret, stepsOfCode, totpUri } from './codes'
+import {
+  hashRecoveryCode,
+  newRecoveryCodes,
+  newTotpSecret,
+  stepsOfCode,
+  totpUri,
+} from './codes'
 import { decrypt, encrypt } from './encryption'
 
 const [key, nextKey] = [new Uint8Array(randomBytes(32)), new Uint8Array(randomBytes(32))]
@@ -22,16 +28,30 @@ test.each([
   [1234567890, '005924'],
   [2000000000, '279037'],
   [20000000000, '353130'],
-])('at %i s, the code is %s as in RFC 6238, appendix B, and is valid for three steps', async (time, code) => {
-  const at = async (seconds: number) => stepsOfCode(rfcSecret, code, time + seconds)
-  for (const seconds of [-30, 0, 30]) expect(await at(seconds)).toEqual([Math.floor(time / 30)])
-  for (const seconds of [-60, 60]) expect(await at(seconds)).toEqual([])
-})
+])(
+  'at %i s, the code is %s as in RFC 6238, appendix B, and is valid for three steps',
+  async (time, code) => {
+    const at = async (seconds: number) => stepsOfCode(rfcSecret, code, time + seconds)
+    for (const seconds of [-30, 0, 30])
+      expect(await at(seconds)).toEqual([Math.floor(time / 30)])
+    for (const seconds of [-60, 60]) expect(await at(seconds)).toEqual([])
+  },
+)
 
 test('a code may contain only digits, Arabic digits, spaces and hyphens', async () => {
   for (const typed of ['287 082', ' 287-082\n', '٢٨٧٠٨٢', '۲۸۷۰۸۲', '2 8 7 0 8 2'])
     expect(await stepsOfCode(rfcSecret, typed, 59), typed).toEqual([1])
-  for (const typed of ['', '28708', '2870820', '94287082', '28708२', '287082x', '２８７０８２', '-', '287083'])
+  for (const typed of [
+    '',
+    '28708',
+    '2870820',
+    '94287082',
+    '28708२',
+    '287082x',
+    '２８７０８２',
+    '-',
+    '287083',
+  ])
     expect(await stepsOfCode(rfcSecret, typed, 59), typed).toEqual([])
 })
 
@@ -39,9 +59,13 @@ test('oathtool generates the same codes for a new secret', async () => {
   const secret = await newTotpSecret()
   expect(secret).toMatch(/^[A-Z2-7]{32}$/)
   for (const time of [0, 59, 1_800_000_000, 1_800_000_030]) {
-    const { stdout } = spawnSync('oathtool', ['--totp', '-b', '-N', `@${time}`, secret], { encoding: 'utf8' })
+    const { stdout } = spawnSync('oathtool', ['--totp', '-b', '-N', `@${time}`, secret], {
+      encoding: 'utf8',
+    })
     if (stdout === null) return // oathtool is not installed
-    expect(await stepsOfCode(secret, stdout.trim(), time)).toContain(Math.floor(time / 30))
+    expect(await stepsOfCode(secret, stdout.trim(), time)).toContain(
+      Math.floor(time / 30),
+    )
   }
 })
 
@@ -51,7 +75,13 @@ test('the URI encodes the email address, and its label contains only one colon',
   const uri = await totpUri(rfcSecret, 'ada+1@example.com')
   env().APP_NAME = APP_NAME
   expect(uri.split('?')[0]).toBe('otpauth://totp/A%20B%20%26%20C:ada%2B1%40example.com')
-  const query = { issuer: 'A B & C', secret: rfcSecret, algorithm: 'SHA1', digits: '6', period: '30' }
+  const query = {
+    issuer: 'A B & C',
+    secret: rfcSecret,
+    algorithm: 'SHA1',
+    digits: '6',
+    period: '30',
+  }
   expect(Object.fromEntries(new URL(uri).searchParams)).toEqual(query)
   expect(uri).not.toContain('+')
 })
@@ -59,9 +89,14 @@ test('the URI encodes the email address, and its label contains only one colon',
 test('ten recovery codes are different, and spelling variants have the same hash', () => {
   const codes = newRecoveryCodes()
   expect(new Set(codes).size).toBe(10)
-  for (const code of codes) expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{6}-){3}[0-9A-HJKMNP-TV-Z]{6}$/)
+  for (const code of codes)
+    expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{6}-){3}[0-9A-HJKMNP-TV-Z]{6}$/)
   const stored = hashRecoveryCode('7K3M9Q-XAT2VD-HB1RW8-0FJCNE')
-  for (const typed of ['7k3m9q xat2vd hbirw8 ofjcne', '7K3M9QXAT2VDHBLRW8OFJCNE', ' 7K3M9Q-XAT2VD-HB1RW8-0FJCNE\n'])
+  for (const typed of [
+    '7k3m9q xat2vd hbirw8 ofjcne',
+    '7K3M9QXAT2VDHBLRW8OFJCNE',
+    ' 7K3M9Q-XAT2VD-HB1RW8-0FJCNE\n',
+  ])
     expect(hashRecoveryCode(typed)).toEqual(stored)
   expect(hashRecoveryCode('7K3M9Q-XAT2VD-HB1RW8-0FJCNF')).not.toEqual(stored)
 })
@@ -69,15 +104,25 @@ test('ten recovery codes are different, and spelling variants have the same hash
 test('every key decrypts only for the purpose of the encryption, and a changed ciphertext is rejected', async () => {
   const encrypted = await encrypt('the secret', 'totp 1')
   expect(encrypted).not.toBe(await encrypt('the secret', 'totp 1'))
-  for (const purpose of ['totp 2', 'enrolment 1', '']) expect(await decrypt(encrypted, purpose)).toBeNull()
+  for (const purpose of ['totp 2', 'enrolment 1', ''])
+    expect(await decrypt(encrypted, purpose)).toBeNull()
   const changed = Array.from(encrypted, (was, at) =>
     [encrypted.slice(0, at), encrypted.slice(at + 1)].join(was === 'A' ? 'Q' : 'A'),
   )
-  for (const other of ['', 'x', encrypted.slice(0, 20), encrypted.slice(0, -4), ...changed])
+  for (const other of [
+    '',
+    'x',
+    encrypted.slice(0, 20),
+    encrypted.slice(0, -4),
+    ...changed,
+  ])
     expect(await decrypt(other, 'totp 1'), other).toBeNull()
   env().ENCRYPTION_KEY = [nextKey, key]
   expect(await decrypt(encrypted, 'totp 1')).toBe('the secret')
   const renewed = await encrypt('the secret', 'totp 1')
   env().ENCRYPTION_KEY = [nextKey]
-  expect([await decrypt(encrypted, 'totp 1'), await decrypt(renewed, 'totp 1')]).toEqual([null, 'the secret'])
+  expect([await decrypt(encrypted, 'totp 1'), await decrypt(renewed, 'totp 1')]).toEqual([
+    null,
+    'the secret',
+  ])
 })

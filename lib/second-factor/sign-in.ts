@@ -5,23 +5,45 @@ import { Prisma } from '../database/prisma'
 import { notice } from '../mail/outbox'
 import { keysOf } from '../password/attempts'
 import { makeKnownBrowser } from '../password/known-browser'
-import { accountOf, attemptOf, type Client, type SignIn, startPasswordSession } from '../password/sign-in'
+import {
+  accountOf,
+  attemptOf,
+  type Client,
+  type SignIn,
+  startPasswordSession,
+} from '../password/sign-in'
 import { findChallenged } from './challenge'
 import { checkCode, type Given, spend, unspendable } from './check'
 import { isUnchanged } from './find'
 
-/** Starts a session for a challenge and a code. Only one of concurrent calls succeeds. Throws as in the contract. */
-export async function signInWithSecondFactor(challenge: string, given: Given, client: Client): Promise<SignIn> {
+/**
+ * Starts a session for a challenge and a code. Only one of concurrent calls succeeds.
+ * Throws as in the contract.
+ */
+export async function signInWithSecondFactor(
+  challenge: string,
+  given: Given,
+  client: Client,
+): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (!user) throw new ApiError('CHALLENGE_INVALID')
   const { proof, attempt } = await checkCode(user, given)
 
   const tried = await attemptOf(accountOf(user.email), [user.email], client)
-  // The password attempt was counted before the challenge was created, so its windows end at `endsAt` or earlier.
-  const endsAt = user.expiresAt - lifetimes.secondFactorStep + passwordLimits.windowSeconds
-  const counted = { keys: [...attempt.keys, ...keysOf(tried)], endsAt: Math.max(attempt.endsAt, endsAt) }
+  // The password attempt was counted before the challenge was created, so its windows end
+  // at `endsAt` or earlier.
+  const endsAt =
+    user.expiresAt - lifetimes.secondFactorStep + passwordLimits.windowSeconds
+  const counted = {
+    keys: [...attempt.keys, ...keysOf(tried)],
+    endsAt: Math.max(attempt.endsAt, endsAt),
+  }
   const isTotp = 'step' in proof
-  const used = notice('recovery-code-used', Prisma.sql`(SELECT user_id FROM spent)`, client)
+  const used = notice(
+    'recovery-code-used',
+    Prisma.sql`(SELECT user_id FROM spent)`,
+    client,
+  )
   const session = await startPasswordSession(
     user.sessionId,
     isUnchanged(user),
@@ -33,7 +55,11 @@ export async function signInWithSecondFactor(challenge: string, given: Given, cl
     // 23505, unique_violation: the challenge has already started a session
     throw errorCode(error) === '23505' ? new ApiError('CHALLENGE_INVALID') : error
   })
-  if (session) return { ...session, knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt) }
+  if (session)
+    return {
+      ...session,
+      knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt),
+    }
   if (!(await findChallenged(challenge))) throw new ApiError('CHALLENGE_INVALID')
   throw await unspendable(user.userId, given, proof)
 }

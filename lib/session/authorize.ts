@@ -6,26 +6,54 @@ import { findRefreshableSession, findSession, type LiveSession } from './find'
 
 const maxStateLength = 1_000
 
-/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). Returns the reason if a redirect is forbidden. */
+/**
+ * Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). Returns the reason if
+ * a redirect is forbidden.
+ */
 export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   const query = new URLSearchParams(search)
   const [redirectUri, ...others] = query.getAll('redirect_uri')
-  if (!redirectUri || others.length > 0 || !callbackUrls.includes(redirectUri)) return 'redirect_uri_unknown'
+  if (!redirectUri || others.length > 0 || !callbackUrls.includes(redirectUri))
+    return 'redirect_uri_unknown'
   const state = query.get('state')
   if (state && state.length > maxStateLength) return 'state_too_long'
   const [challenge = '', ...further] = query.getAll('code_challenge')
-  const isValid = /^[\w-]{43}$/.test(challenge) && further.length === 0 && query.get('code_challenge_method') === 'S256'
-  return { redirectUri, state, codeChallenge: isValid ? new Uint8Array(Buffer.from(challenge, 'base64url')) : null }
+  const isValid =
+    /^[\w-]{43}$/.test(challenge) &&
+    further.length === 0 &&
+    query.get('code_challenge_method') === 'S256'
+  return {
+    redirectUri,
+    state,
+    codeChallenge: isValid ? new Uint8Array(Buffer.from(challenge, 'base64url')) : null,
+  }
 }
 
-/** Returns the live session that a browser's cookies belong to, or null. The JWT may have expired. */
+/**
+ * Returns the live session that a browser's cookies belong to, or null. The JWT may have
+ * expired.
+ */
 export async function findBrowserSession(headers: Headers): Promise<LiveSession | null> {
-  const [token, refreshToken] = [cookieOf(headers, 'session'), cookieOf(headers, 'refresh')]
-  return (token && (await findSession(token))) || (refreshToken && (await findRefreshableSession(refreshToken))) || null
+  const [token, refreshToken] = [
+    cookieOf(headers, 'session'),
+    cookieOf(headers, 'refresh'),
+  ]
+  return (
+    (token && (await findSession(token))) ||
+    (refreshToken && (await findRefreshableSession(refreshToken))) ||
+    null
+  )
 }
 
-/** Issues a code for a dashboard's session. Returns null if `sessionId` has ended or is a dashboard's session. */
-export async function issueDashboardCode(sessionId: string, redirectUri: string, codeChallenge: Uint8Array) {
+/**
+ * Issues a code for a dashboard's session. Returns null if `sessionId` has ended or is a
+ * dashboard's session.
+ */
+export async function issueDashboardCode(
+  sessionId: string,
+  redirectUri: string,
+  codeChallenge: Uint8Array,
+) {
   const code = newSecret()
   const issued = await prisma().$executeRaw`
     INSERT INTO exchange_codes

@@ -3,16 +3,37 @@ import { newSecret } from '../secret'
 import { isHttps } from '../settings/env'
 import type { SessionTokens } from './issue-tokens'
 
-type CookieName = 'session' | 'refresh' | 'browser' | 'known' | 'challenge' | 'ask' | 'again'
+type CookieName =
+  | 'session'
+  | 'refresh'
+  | 'browser'
+  | 'known'
+  | 'challenge'
+  | 'ask'
+  | 'again'
 
-/** Returns the full name of a cookie. The prefix prevents subdomains from setting it (RFC 6265bis §4.1.3.2). */
+/**
+ * Returns the full name of a cookie. The prefix prevents subdomains from setting it (RFC
+ * 6265bis §4.1.3.2).
+ */
 export function cookieName(name: CookieName): string {
   return isHttps() ? `__Host-${name}` : name
 }
 
-/** Returns the `Set-Cookie` values that store the tokens of a session. Scripts can't read them. */
-export function sessionCookies({ token, tokenSeconds, refreshToken, sessionSeconds }: SessionTokens): string[] {
-  return [setCookie('session', token, tokenSeconds), setCookie('refresh', refreshToken, sessionSeconds)]
+/**
+ * Returns the `Set-Cookie` values that store the tokens of a session. Scripts can't read
+ * them.
+ */
+export function sessionCookies({
+  token,
+  tokenSeconds,
+  refreshToken,
+  sessionSeconds,
+}: SessionTokens): string[] {
+  return [
+    setCookie('session', token, tokenSeconds),
+    setCookie('refresh', refreshToken, sessionSeconds),
+  ]
 }
 
 /** Returns the `Set-Cookie` values that delete the tokens of a session. */
@@ -20,7 +41,10 @@ export function deletedSessionCookies(): string[] {
   return [setCookie('session', '', 0), setCookie('refresh', '', 0)]
 }
 
-/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Reuses the current ID, if any. */
+/**
+ * Returns the `Set-Cookie` value that identifies a browser during a sign-in. Reuses the
+ * current ID, if any.
+ */
 export function browserCookie(current: string | null): string {
   return setCookie('browser', current ?? newSecret(), lifetimes.browser)
 }
@@ -31,14 +55,24 @@ export function browserOf(headers: Headers): string | null {
   return value && /^[\w-]{43}$/.test(value) ? value : null
 }
 
-/** Returns the `Set-Cookie` value by which lib/password/known-browser.ts recognizes a browser. */
+/**
+ * Returns the `Set-Cookie` value by which lib/password/known-browser.ts recognizes a
+ * browser.
+ */
 export function knownBrowserCookie(value: string): string {
   return setCookie('known', value, lifetimes.knownBrowser)
 }
 
-/** Returns the cookie that stores a challenge, so that the page can be reloaded. Null deletes the cookie. */
+/**
+ * Returns the cookie that stores a challenge, so that the page can be reloaded. Null
+ * deletes the cookie.
+ */
 export function challengeCookie(challenge: string | null): string {
-  return setCookie('challenge', challenge ?? '', challenge ? lifetimes.secondFactorStep : 0)
+  return setCookie(
+    'challenge',
+    challenge ?? '',
+    challenge ? lifetimes.secondFactorStep : 0,
+  )
 }
 
 /** Returns the unverified value of a request's cookie, or null if there is none. */
@@ -48,7 +82,10 @@ export function cookieOf(headers: Headers, name: CookieName): string | null {
   return cookies.find((cookie) => cookie.startsWith(prefix))?.slice(prefix.length) || null
 }
 
-/** Returns a `Set-Cookie` value. The cookie is for this host only, and scripts can't read it. */
+/**
+ * Returns a `Set-Cookie` value. The cookie is for this host only, and scripts can't read
+ * it.
+ */
 export function setCookie(name: CookieName, value: string, seconds: number): string {
   const secure = isHttps() ? '; Secure' : ''
   return `${cookieName(name)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`

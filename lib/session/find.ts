@@ -1,19 +1,43 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { beganWithPassword, dateFromEpoch, isUnexpired, mayUsePassword, Prisma, prisma } from '../database/prisma'
+import {
+  beganWithPassword,
+  dateFromEpoch,
+  isUnexpired,
+  mayUsePassword,
+  Prisma,
+  prisma,
+} from '../database/prisma'
 import { cookieOf } from './cookie'
 import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 
-/** A session that has not ended, and whose parent has not ended. `familyId`: the ID of the parent, or else its own. */
-export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
+/**
+ * A session that has not ended, and whose parent has not ended. `familyId`: the ID of the
+ * parent, or else its own.
+ */
+export type LiveSession = {
+  sessionId: string
+  familyId: string
+  userId: string
+  email: string
+  endsAt: Date
+}
 
-/** A condition on a row of `sessions`: the user is enabled, and may use a password if the session began with one. */
+/**
+ * A condition on a row of `sessions`: the user is enabled, and may use a password if the
+ * session began with one.
+ */
 export const isUserAllowed = Prisma.sql`(
   SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
 
-/** Returns the live session of the session JWT in a request. Throws SESSION_INVALID if there is none. */
-export async function requireSession(headers: Headers): Promise<LiveSession & { tokenExpiresAt: Date }> {
+/**
+ * Returns the live session of the session JWT in a request. Throws SESSION_INVALID if
+ * there is none.
+ */
+export async function requireSession(
+  headers: Headers,
+): Promise<LiveSession & { tokenExpiresAt: Date }> {
   const token = bearerOf(headers) ?? cookieOf(headers, 'session')
   const session = token ? await findSession(token) : null
   if (!session) throw new ApiError('SESSION_INVALID')
@@ -21,15 +45,21 @@ export async function requireSession(headers: Headers): Promise<LiveSession & { 
 }
 
 /** Returns the live session of a session JWT and when the JWT expires, or null. */
-export async function findSession(token: string): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
+export async function findSession(
+  token: string,
+): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
   const claims = await verifySessionToken(token)
   if (!claims) return null
   const session = await findLive(claims.sessionId, Prisma.sql`user_id = ${claims.userId}`)
   return session && { ...session, tokenExpiresAt: claims.expiresAt }
 }
 
-/** Returns the live session that a refresh token could renew, or null. Changes nothing. */
-export async function findRefreshableSession(refreshToken: string): Promise<LiveSession | null> {
+/**
+ * Returns the live session that a refresh token could renew, or null. Changes nothing.
+ */
+export async function findRefreshableSession(
+  refreshToken: string,
+): Promise<LiveSession | null> {
   const presented = readRefreshToken(refreshToken)
   if (!presented) return null
   const { sessionId, generation } = presented
@@ -40,8 +70,13 @@ export async function findRefreshableSession(refreshToken: string): Promise<Live
   return findLive(sessionId, isRefreshable)
 }
 
-async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveSession | null> {
-  const [row] = await prisma().$queryRaw<(Omit<LiveSession, 'endsAt'> & { endsAt: number })[]>`
+async function findLive(
+  sessionId: string,
+  condition: Prisma.Sql,
+): Promise<LiveSession | null> {
+  const [row] = await prisma().$queryRaw<
+    (Omit<LiveSession, 'endsAt'> & { endsAt: number })[]
+  >`
     SELECT id AS "sessionId", coalesce(parent_id, id) AS "familyId", user_id AS "userId", email,
       extract(epoch FROM expires_at)::float8 AS "endsAt"
     FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
@@ -50,26 +85,51 @@ async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveS
   return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
 }
 
-/** Returns a condition: whether a session has no parent, or its parent has not ended. `parentId` is a column. */
+/**
+ * Returns a condition: whether a session has no parent, or its parent has not ended.
+ * `parentId` is a column.
+ */
 export function isParentLive(parentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${parentId} IS NULL
     OR (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = ${parentId}))`
 }
 
-/** Returns the IDs of the sessions in a browser's cookies. The sessions may have ended. */
+/**
+ * Returns the IDs of the sessions in a browser's cookies. The sessions may have ended.
+ */
 export function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
   return idsOf([cookieOf(headers, 'session')], [cookieOf(headers, 'refresh')])
 }
 
-/** Returns the IDs of all sessions for which a request has valid credentials. A sign-out ends them. */
-export function presentedSessionIds(headers: Headers, refreshToken: string | null = null): Promise<string[]> {
-  return idsOf([bearerOf(headers), cookieOf(headers, 'session')], [refreshToken, cookieOf(headers, 'refresh')])
+/**
+ * Returns the IDs of all sessions for which a request has valid credentials. A sign-out
+ * ends them.
+ */
+export function presentedSessionIds(
+  headers: Headers,
+  refreshToken: string | null = null,
+): Promise<string[]> {
+  return idsOf(
+    [bearerOf(headers), cookieOf(headers, 'session')],
+    [refreshToken, cookieOf(headers, 'refresh')],
+  )
 }
 
-async function idsOf(jwts: (string | null)[], refreshTokens: (string | null)[]): Promise<string[]> {
+async function idsOf(
+  jwts: (string | null)[],
+  refreshTokens: (string | null)[],
+): Promise<string[]> {
   const verified = await Promise.all(jwts.map((jwt) => jwt && verifySessionToken(jwt)))
-  const read = refreshTokens.map((refreshToken) => refreshToken && readRefreshToken(refreshToken))
-  return [...new Set([...verified, ...read].flatMap((presented) => (presented ? [presented.sessionId] : [])))]
+  const read = refreshTokens.map(
+    (refreshToken) => refreshToken && readRefreshToken(refreshToken),
+  )
+  return [
+    ...new Set(
+      [...verified, ...read].flatMap((presented) =>
+        presented ? [presented.sessionId] : [],
+      ),
+    ),
+  ]
 }
 
 function bearerOf(headers: Headers): string | null {

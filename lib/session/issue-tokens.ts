@@ -3,9 +3,17 @@ import { signSessionToken } from './jwt'
 import { makeRefreshToken } from './refresh-token'
 
 /** The tokens that a client receives, with their remaining lifetimes in seconds. */
-export type SessionTokens = { token: string; tokenSeconds: number; refreshToken: string; sessionSeconds: number }
+export type SessionTokens = {
+  token: string
+  tokenSeconds: number
+  refreshToken: string
+  sessionSeconds: number
+}
 
-/** A session as the SQL statements return it. Times are in seconds since 1970, by the database's clock. */
+/**
+ * A session as the SQL statements return it. Times are in seconds since 1970, by the
+ * database's clock.
+ */
 export type StoredSession = {
   sessionId: string
   userId: string
@@ -19,7 +27,12 @@ export type StoredSession = {
 }
 
 /** Creates the tokens of a session. The JWT never outlives the session. */
-export function issueTokens({ generation, now, endsAt, ...session }: StoredSession): SessionTokens {
+export function issueTokens({
+  generation,
+  now,
+  endsAt,
+  ...session
+}: StoredSession): SessionTokens {
   const sessionSeconds = endsAt - now
   const tokenSeconds = Math.min(lifetimes.sessionToken, sessionSeconds)
   return {

@@ -8,7 +8,13 @@ import { signSessionToken, verifySessionToken } from './jwt'
 
 const now = () => Math.floor(Date.now() / 1000)
 const subject = { userId: randomUUID(), sessionId: randomUUID() }
-const claims = { ...subject, email: 'ada@example.com', connection: null, authenticatedAt: now() - 60, amr: null }
+const claims = {
+  ...subject,
+  email: 'ada@example.com',
+  connection: null,
+  authenticatedAt: now() - 60,
+  amr: null,
+}
 
 type Changes = {
   claims?: Record<string, unknown>
@@ -35,7 +41,8 @@ async function sessionToken({ claims, header, key }: Changes): Promise<string> {
 
 test('a token contains the email address, and the time, the connection and the methods of the sign-in', () => {
   const times = { issuedAt: now(), expiresAt: now() + 60 }
-  const payload = (more: object) => decodeJwt(signSessionToken({ ...claims, ...more, ...times }))
+  const payload = (more: object) =>
+    decodeJwt(signSessionToken({ ...claims, ...more, ...times }))
   const always = { email: 'ada@example.com', auth_time: claims.authenticatedAt }
   const known = { connection: 'acme', amr: ['pwd', 'mfa'] }
   expect(payload(known)).toMatchObject({ ...always, ...known })
@@ -46,17 +53,23 @@ test('a token contains the email address, and the time, the connection and the m
 test('a token of this service is accepted', async () => {
   const expiresAt = now() + 60
   const verified = { ...subject, expiresAt: new Date(expiresAt * 1000) }
-  expect(await verifySessionToken(signSessionToken({ ...claims, issuedAt: now(), expiresAt }))).toEqual(verified)
-  expect(await verifySessionToken(await sessionToken({ claims: { exp: expiresAt } }))).toEqual(verified)
+  expect(
+    await verifySessionToken(signSessionToken({ ...claims, issuedAt: now(), expiresAt })),
+  ).toEqual(verified)
+  expect(
+    await verifySessionToken(await sessionToken({ claims: { exp: expiresAt } })),
+  ).toEqual(verified)
 })
 
 const rejected: Record<string, () => Promise<string> | string> = {
-  'an expired token': () => signSessionToken({ ...claims, issuedAt: now() - 60, expiresAt: now() - 1 }),
+  'an expired token': () =>
+    signSessionToken({ ...claims, issuedAt: now() - 60, expiresAt: now() - 1 }),
   'another issuer': () => sessionToken({ claims: { iss: 'https://elsewhere.example' } }),
   'another audience': () => sessionToken({ claims: { aud: 'widget' } }),
   'another type': () => sessionToken({ header: { typ: 'at+jwt' } }),
   'a missing type': () => sessionToken({ header: { typ: undefined } }),
-  'another key': () => sessionToken({ key: parseSigningKeys(newSigningKeys()).privateKey }),
+  'another key': () =>
+    sessionToken({ key: parseSigningKeys(newSigningKeys()).privateKey }),
   'a missing subject': () => sessionToken({ claims: { sub: undefined } }),
   'a missing session': () => sessionToken({ claims: { sid: undefined } }),
   'a missing ID': () => sessionToken({ claims: { jti: undefined } }),
@@ -67,14 +80,21 @@ const rejected: Record<string, () => Promise<string> | string> = {
     return `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${claims}.`
   },
   'our public key as an HMAC secret': async () => {
-    const pem = createPublicKey({ key: env().SESSION_SIGNING_KEYS.published[0]!, format: 'jwk' }).export({
+    const pem = createPublicKey({
+      key: env().SESSION_SIGNING_KEYS.published[0]!,
+      format: 'jwk',
+    }).export({
       type: 'spki',
       format: 'pem',
     })
-    return sessionToken({ header: { alg: 'HS256' }, key: new TextEncoder().encode(String(pem)) })
+    return sessionToken({
+      header: { alg: 'HS256' },
+      key: new TextEncoder().encode(String(pem)),
+    })
   },
   'a text that is not a token': () => 'x',
 }
 for (const [what, make] of Object.entries(rejected)) {
-  test(`${what} is rejected`, async () => expect(await verifySessionToken(await make())).toBeNull())
+  test(`${what} is rejected`, async () =>
+    expect(await verifySessionToken(await make())).toBeNull())
 }

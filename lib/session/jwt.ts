@@ -4,7 +4,10 @@ import { signJwt } from '../jwt'
 import { env } from '../settings/env'
 import type { StoredSession } from './issue-tokens'
 
-type SessionToken = Omit<StoredSession, 'generation' | 'now' | 'endsAt'> & { issuedAt: number; expiresAt: number }
+type SessionToken = Omit<StoredSession, 'generation' | 'now' | 'endsAt'> & {
+  issuedAt: number
+  expiresAt: number
+}
 
 /** Signs a session JWT. Times are in seconds since 1970, by the database's clock. */
 export function signSessionToken(session: SessionToken): string {
@@ -27,11 +30,15 @@ export function signSessionToken(session: SessionToken): string {
 
 let publicKeys: JWTVerifyGetKey | undefined
 
-/** Returns the claims of a session JWT, or null if it is invalid or expired. Does not detect revoked sessions. */
+/**
+ * Returns the claims of a session JWT, or null if it is invalid or expired. Does not
+ * detect revoked sessions.
+ */
 export async function verifySessionToken(token: string) {
   // here, because an exchange rarely needs it
   const { createLocalJWKSet, jwtVerify } = await import('jose')
-  publicKeys ??= createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }) // caches the imported keys
+  // caches the imported keys
+  publicKeys ??= createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published })
   try {
     const { payload } = await jwtVerify(token, publicKeys, {
       issuer: env().PUBLIC_URL,
@@ -41,7 +48,11 @@ export async function verifySessionToken(token: string) {
       requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'],
     })
     const { sub, sid, exp } = payload
-    return { userId: String(sub), sessionId: String(sid), expiresAt: new Date(exp! * 1000) }
+    return {
+      userId: String(sub),
+      sessionId: String(sid),
+      expiresAt: new Date(exp! * 1000),
+    }
   } catch {
     return null
   }

@@ -6,10 +6,18 @@ import { endSessions } from './revoke'
 
 type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
 
-type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & { times: [created: number, used: number] }
+type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & {
+  times: [created: number, used: number]
+}
 
-/** Returns the live sessions of a user, newest first. Omits dashboards' sessions, which have a parent in the list. */
-export async function listSessions({ userId, familyId }: LiveSession): Promise<ListedSession[]> {
+/**
+ * Returns the live sessions of a user, newest first. Omits dashboards' sessions, which
+ * have a parent in the list.
+ */
+export async function listSessions({
+  userId,
+  familyId,
+}: LiveSession): Promise<ListedSession[]> {
   const rows = await prisma().$queryRaw<Row[]>`
     SELECT id, device, id = ${familyId} AS current, json_strip_nulls(json_build_object(
         'method', coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END),

@@ -6,7 +6,10 @@ import { isParentLive, isUserAllowed } from './find'
 import { issueTokens, type StoredSession } from './issue-tokens'
 import { readRefreshToken } from './refresh-token'
 
-/** Renews a session. A replaced token revokes it after a grace period (RFC 9700 §4.14.2). Throws REFRESH_INVALID. */
+/**
+ * Renews a session. A replaced token revokes it after a grace period (RFC 9700 §4.14.2).
+ * Throws REFRESH_INVALID.
+ */
 export async function refreshSession(refreshToken: string | null) {
   const presented = refreshToken && readRefreshToken(refreshToken)
   if (!presented) throw new ApiError('REFRESH_INVALID')
@@ -16,8 +19,9 @@ export async function refreshSession(refreshToken: string | null) {
     rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
   const rotates = Prisma.sql`generation = ${generation} AND ${isSettled}`
   const isReuse = Prisma.sql`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
-  // One statement on one row. Concurrent refreshes wait for the row, and each sees the changes of the previous one. A
-  // token with a generation above the stored one was issued before the database was restored from a backup.
+  // One statement on one row. Concurrent refreshes wait for the row, and each sees the
+  // changes of the previous one. A token with a generation above the stored one was
+  // issued before the database was restored from a backup.
   const [row] = await prisma().$queryRaw<(StoredSession & { reused: boolean })[]>`
     UPDATE sessions SET
       generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,
@@ -32,7 +36,8 @@ export async function refreshSession(refreshToken: string | null) {
       (SELECT email FROM users WHERE users.id = user_id) AS email,
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`
-  if (row?.reused) log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
+  if (row?.reused)
+    log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
   if (!row || row.reused) throw new ApiError('REFRESH_INVALID')
   return { ...issueTokens(row), userId: row.userId, sessionId }
 }

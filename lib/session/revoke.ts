@@ -1,10 +1,14 @@
 import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
 import type { LiveSession } from './find'
 
-/** Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per session. */
+/**
+ * Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one
+ * row per session.
+ */
 export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
-  // Locks the sessions in a fixed order. Without it, a sign-out of two sessions and a reset could deadlock.
-  // No index has this order, because the planner might then read the whole index instead of sorting a few rows.
+  // Locks the sessions in a fixed order. Without it, a sign-out of two sessions and a
+  // reset could deadlock. No index has this order, because the planner might then read
+  // the whole index instead of sorting a few rows.
   return Prisma.sql`
     revoked AS (
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
@@ -13,7 +17,10 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
     )`
 }
 
-/** Revokes sessions by ID, and their parents. So a sign-out at one dashboard ends the sessions at all dashboards. */
+/**
+ * Revokes sessions by ID, and their parents. So a sign-out at one dashboard ends the
+ * sessions at all dashboards.
+ */
 export async function endSessions(ids: string[]): Promise<void> {
   const idsAndParents = Prisma.sql`
     SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
@@ -21,20 +28,36 @@ export async function endSessions(ids: string[]): Promise<void> {
   await prisma().$executeRaw`WITH ${revoked} SELECT 1 FROM revoked`
 }
 
-/** Locks users' rows. A later `endAllSessions` sees sessions that were starting. Lock order: user, code, session. */
+/**
+ * Locks users' rows. A later `endAllSessions` sees sessions that were starting. Lock
+ * order: user, code, session.
+ */
 export async function lockUsers(tx: Transaction, userIds: string[]): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
 }
 
-/** One minute ago, because an exchange that waits for a lock compares the expiry with the time when it began. */
+/**
+ * One minute ago, because an exchange that waits for a lock compares the expiry with the
+ * time when it began.
+ */
 const longExpired = Prisma.sql`now() - interval '1 minute'`
 
-/** A condition: whether a session can start with a code. For `IS TRUE`, see isUnexpired. */
+/**
+ * A condition: whether a session can start with a code. For `IS TRUE`, see isUnexpired.
+ */
 export const codeIsUsable = Prisma.sql`used_at IS NULL AND (expires_at > ${longExpired}) IS TRUE`
 
-/** Returns the CTEs that revoke a user's sessions, except `spared` and its children, and delete the usable codes. */
-export function endAllSessions(userId: Prisma.Sql, spared: string | null = null): Prisma.Sql {
-  const isSpared = spared ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))` : Prisma.empty
+/**
+ * Returns the CTEs that revoke a user's sessions, except `spared` and its children, and
+ * delete the usable codes.
+ */
+export function endAllSessions(
+  userId: Prisma.Sql,
+  spared: string | null = null,
+): Prisma.Sql {
+  const isSpared = spared
+    ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))`
+    : Prisma.empty
   // The comparison of a pair makes the planner use the index of both columns.
   return Prisma.sql`
     ${revokeSessions(Prisma.sql`user_id = ${userId} ${isSpared}`)}, codes_deleted AS (
@@ -43,13 +66,23 @@ export function endAllSessions(userId: Prisma.Sql, spared: string | null = null)
     )`
 }
 
-/** Locks the user's row, and executes `endAllSessions`. Returns the number of ended sessions. */
-export async function endSessionsOfUser(tx: Transaction, userId: string, spared?: string): Promise<number> {
+/**
+ * Locks the user's row, and executes `endAllSessions`. Returns the number of ended
+ * sessions.
+ */
+export async function endSessionsOfUser(
+  tx: Transaction,
+  userId: string,
+  spared?: string,
+): Promise<number> {
   await lockUsers(tx, [userId])
   return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`, spared)} SELECT id FROM revoked`
 }
 
-/** Revokes all sessions of a user except this session, its parent and their children. Deletes unused codes. */
+/**
+ * Revokes all sessions of a user except this session, its parent and their children.
+ * Deletes unused codes.
+ */
 export async function endOtherSessions({ userId, familyId }: LiveSession): Promise<void> {
   await transaction((tx) => endSessionsOfUser(tx, userId, familyId))
 }

@@ -2,14 +2,23 @@ import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
 
-const revokedPerStart = 1_000 // concurrent sign-ins can't exceed `maxLiveSessions` by more
+// concurrent sign-ins can't exceed `maxLiveSessions` by more
+const revokedPerStart = 1_000
 
 /** The IDs of a browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
-/** Returns CTEs that start a session for `claimed`, and revoke the browser's sessions and the user's excess ones. */
-export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
-  // Sorted by revoked_at too, because it precedes created_at in the index. It is null in each of these rows.
+/**
+ * Returns CTEs that start a session for `claimed`, and revoke the browser's sessions and
+ * the user's excess ones.
+ */
+export function startSession(
+  sessionId: string,
+  { sessionIds, device = null }: Holder,
+  isOfDashboard = false,
+) {
+  // Sorted by revoked_at too, because it precedes created_at in the index. It is null in
+  // each of these rows.
   const replaced = Prisma.sql`
     SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions
@@ -17,7 +26,8 @@ export function startSession(sessionId: string, { sessionIds, device = null }: H
         AND id <> ALL (${sessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
-  // A dashboard's session has the authentication data of its parent. Each parent has one session per dashboard.
+  // A dashboard's session has the authentication data of its parent. Each parent has one
+  // session per dashboard.
   const ofParent = (column: Prisma.Sql) =>
     Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
   const replaces = Prisma.sql`

@@ -29,38 +29,79 @@ test('the required settings are sufficient', () => {
 })
 
 test('PUBLIC_URL is normalized to an origin in lower case without a slash', () => {
-  for (const PUBLIC_URL of ['https://login.example.com/', 'HTTPS://Login.Example.com', 'https://login.example.com:443'])
+  for (const PUBLIC_URL of [
+    'https://login.example.com/',
+    'HTTPS://Login.Example.com',
+    'https://login.example.com:443',
+  ])
     expect(parseEnv({ ...good, PUBLIC_URL }).PUBLIC_URL).toBe('https://login.example.com')
 })
 
 test('a color may be given without #, because # begins a comment in an env file', () => {
   const colors = { ACCENT_COLOR: '635BFF', ACCENT_COLOR_DARK: '#6fd3a0' }
-  expect(parseEnv({ ...good, ...colors })).toMatchObject({ ACCENT_COLOR: '#635BFF', ACCENT_COLOR_DARK: '#6fd3a0' })
-  expect(parseEnv({ ...good, ACCENT_COLOR_DARK: '6fd3a0' }).ACCENT_COLOR_DARK).toBe('#6fd3a0')
+  expect(parseEnv({ ...good, ...colors })).toMatchObject({
+    ACCENT_COLOR: '#635BFF',
+    ACCENT_COLOR_DARK: '#6fd3a0',
+  })
+  expect(parseEnv({ ...good, ACCENT_COLOR_DARK: '6fd3a0' }).ACCENT_COLOR_DARK).toBe(
+    '#6fd3a0',
+  )
   for (const wrong of ['##635bff', '635bf', 'purple'])
     for (const name of ['ACCENT_COLOR', 'ACCENT_COLOR_DARK'])
-      expect(problems({ ...good, [name]: wrong })).toEqual([expect.stringMatching(`^${name} must be a color`)])
+      expect(problems({ ...good, [name]: wrong })).toEqual([
+        expect.stringMatching(`^${name} must be a color`),
+      ])
 })
 
 test('names the settings that are present but empty', () => {
   expect(emptySettings(good)).toEqual([])
   // bin/server.ts empties VERCEL, and EDITOR is not one of our settings
-  const empty = { DIRECT_DATABASE_URL: '', ACCENT_COLOR: ' ', APP_NAME: undefined, VERCEL: '', EDITOR: '' }
-  expect(emptySettings({ ...good, ...empty })).toEqual(['DIRECT_DATABASE_URL', 'ACCENT_COLOR'])
+  const empty = {
+    DIRECT_DATABASE_URL: '',
+    ACCENT_COLOR: ' ',
+    APP_NAME: undefined,
+    VERCEL: '',
+    EDITOR: '',
+  }
+  expect(emptySettings({ ...good, ...empty })).toEqual([
+    'DIRECT_DATABASE_URL',
+    'ACCENT_COLOR',
+  ])
 })
 
 test('CRON_SECRET must have at least 16 characters', () => {
-  expect(parseEnv({ ...good, CRON_SECRET: 'x'.repeat(16) }).CRON_SECRET).toBe('x'.repeat(16))
-  expect(problems({ ...good, CRON_SECRET: 'x'.repeat(15) })).toEqual(['CRON_SECRET must have at least 16 characters'])
+  expect(parseEnv({ ...good, CRON_SECRET: 'x'.repeat(16) }).CRON_SECRET).toBe(
+    'x'.repeat(16),
+  )
+  expect(problems({ ...good, CRON_SECRET: 'x'.repeat(15) })).toEqual([
+    'CRON_SECRET must have at least 16 characters',
+  ])
 })
 
 test('links must be http or https URLs or paths of this site', () => {
   for (const name of ['DASHBOARD_URL', 'SIGN_IN_URL', 'FORGOT_PASSWORD_URL']) {
-    for (const target of ['/', '/reports?year=2026#top', 'https://www.example.com/x', 'http://localhost:3000/'])
+    for (const target of [
+      '/',
+      '/reports?year=2026#top',
+      'https://www.example.com/x',
+      'http://localhost:3000/',
+    ])
       expect(problems({ ...good, [name]: target }), target).toEqual([])
-    const scripts = ['javascript:alert(1)', 'JavaScript://www.example.com/%0aalert(1)', 'data:text/html,x']
-    for (const target of [...scripts, '//evil.example', '/\\evil.example', '\\\\evil.example', 'www.example.com'])
-      expect(problems({ ...good, [name]: target }), target).toEqual([expect.stringMatching(`^${name} must be a URL`)])
+    const scripts = [
+      'javascript:alert(1)',
+      'JavaScript://www.example.com/%0aalert(1)',
+      'data:text/html,x',
+    ]
+    for (const target of [
+      ...scripts,
+      '//evil.example',
+      '/\\evil.example',
+      '\\\\evil.example',
+      'www.example.com',
+    ])
+      expect(problems({ ...good, [name]: target }), target).toEqual([
+        expect.stringMatching(`^${name} must be a URL`),
+      ])
   }
 })
 
@@ -70,39 +111,83 @@ test('dashboard callbacks must have https or be on this machine, and must not be
   const list = { ...good, DASHBOARD_CALLBACK_URLS: urls.join(' , ') }
   expect(parseEnv(list).DASHBOARD_CALLBACK_URLS).toEqual(urls)
   expect(parseEnv(good).DASHBOARD_CALLBACK_URLS).toEqual([])
-  const bad = ['http://app.example.com/', '/callback', 'app.example.com', 'javascript:alert(1)', 'https://a.example/#x']
-  for (const url of [...bad, 'https://user@a.example/', 'com.example.app:/callback', 'https://a.example/,'])
-    expect(problems({ ...good, DASHBOARD_CALLBACK_URLS: `https://a.example/, ${url}` }), url).toEqual([
-      expect.stringMatching(/^DASHBOARD_CALLBACK_URLS must be URLs that begin with https/),
+  const bad = [
+    'http://app.example.com/',
+    '/callback',
+    'app.example.com',
+    'javascript:alert(1)',
+    'https://a.example/#x',
+  ]
+  for (const url of [
+    ...bad,
+    'https://user@a.example/',
+    'com.example.app:/callback',
+    'https://a.example/,',
+  ])
+    expect(
+      problems({ ...good, DASHBOARD_CALLBACK_URLS: `https://a.example/, ${url}` }),
+      url,
+    ).toEqual([
+      expect.stringMatching(
+        /^DASHBOARD_CALLBACK_URLS must be URLs that begin with https/,
+      ),
     ])
-  for (const url of ['https://login.example.com/callback', 'https://LOGIN.example.com:443/'])
-    expect(problems({ ...good, DASHBOARD_CALLBACK_URLS: `https://a.example/, ${url}` })).toEqual([
-      expect.stringMatching(/^DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL/),
+  for (const url of [
+    'https://login.example.com/callback',
+    'https://LOGIN.example.com:443/',
+  ])
+    expect(
+      problems({ ...good, DASHBOARD_CALLBACK_URLS: `https://a.example/, ${url}` }),
+    ).toEqual([
+      expect.stringMatching(
+        /^DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL/,
+      ),
     ])
 })
 
 test('PASSWORD_SIGN_IN and DATABASE_POOLED are off by default', () => {
-  const direct = { ...good, DIRECT_DATABASE_URL: 'postgresql://owner:secret@db.example.com/app' }
+  const direct = {
+    ...good,
+    DIRECT_DATABASE_URL: 'postgresql://owner:secret@db.example.com/app',
+  }
   for (const name of ['PASSWORD_SIGN_IN', 'DATABASE_POOLED'] as const) {
     expect(parseEnv(direct)[name]).toBe(false)
     expect(parseEnv({ ...good, [name]: 'false' })[name]).toBe(false)
     expect(parseEnv({ ...good, [name]: 'true' })[name]).toBe(true)
-    expect(problems({ ...good, [name]: 'yes' })).toEqual([expect.stringMatching(`^${name} `)])
+    expect(problems({ ...good, [name]: 'yes' })).toEqual([
+      expect.stringMatching(`^${name} `),
+    ])
   }
 })
 
 test('statements are prepared unless a setting or the URL names a pooler', () => {
   const pooler = { ...good, DATABASE_URL: `${good.DATABASE_URL}?pgbouncer=true` }
-  expect(parseEnv(good)).toMatchObject({ DATABASE_POOLED: false, DATABASE_PREPARED_STATEMENTS: true })
-  expect(parseEnv(pooler)).toMatchObject({ DATABASE_POOLED: true, DATABASE_PREPARED_STATEMENTS: false })
-  expect(parseEnv({ ...pooler, DATABASE_PREPARED_STATEMENTS: 'true' }).DATABASE_PREPARED_STATEMENTS).toBe(true)
+  expect(parseEnv(good)).toMatchObject({
+    DATABASE_POOLED: false,
+    DATABASE_PREPARED_STATEMENTS: true,
+  })
+  expect(parseEnv(pooler)).toMatchObject({
+    DATABASE_POOLED: true,
+    DATABASE_PREPARED_STATEMENTS: false,
+  })
+  expect(
+    parseEnv({ ...pooler, DATABASE_PREPARED_STATEMENTS: 'true' })
+      .DATABASE_PREPARED_STATEMENTS,
+  ).toBe(true)
 })
 
 test('DATABASE_URL must not contain schema or options, and other parameters without effect are listed', () => {
-  const withQuery = (query: string) => ({ ...good, DATABASE_URL: `${good.DATABASE_URL}?sslmode=no-verify&${query}` })
+  const withQuery = (query: string) => ({
+    ...good,
+    DATABASE_URL: `${good.DATABASE_URL}?sslmode=no-verify&${query}`,
+  })
   for (const name of ['schema', 'options'])
-    expect(problems(withQuery(`${name}=secret`))).toEqual([expect.stringMatching(`parameter ${name}: [^=]+$`)])
-  expect(ignoredParameters(withQuery('host=/run&connection_limit=5').DATABASE_URL)).toEqual(['connection_limit'])
+    expect(problems(withQuery(`${name}=secret`))).toEqual([
+      expect.stringMatching(`parameter ${name}: [^=]+$`),
+    ])
+  expect(
+    ignoredParameters(withQuery('host=/run&connection_limit=5').DATABASE_URL),
+  ).toEqual(['connection_limit'])
 })
 
 test('a second factor requires password sign-in and an encryption key', () => {
@@ -131,7 +216,9 @@ test('invalid settings are listed together with missing ones, without their valu
     UPSTASH_REDIS_REST_TOKEN: '',
   }
   const lines = problems({ ...good, ...wrong })
-  expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(Object.keys(wrong).sort())
+  expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(
+    Object.keys(wrong).sort(),
+  )
   expect(lines.join()).not.toContain('secret')
 })
 
@@ -150,17 +237,33 @@ test('the Redis settings decide where requests are counted, and production witho
   ] as const)
     expect(parseEnv(settings).RATE_LIMIT).toBe(chosen)
   for (const [settings, ...expected] of [
-    [none, 'REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process'],
+    [
+      none,
+      'REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process',
+    ],
     [{ ...none, RATE_LIMIT: 'redis' }, 'REDIS_URL is missing'],
-    [{ ...none, RATE_LIMIT: 'upstash' }, 'UPSTASH_REDIS_REST_URL is missing', 'UPSTASH_REDIS_REST_TOKEN is missing'],
+    [
+      { ...none, RATE_LIMIT: 'upstash' },
+      'UPSTASH_REDIS_REST_URL is missing',
+      'UPSTASH_REDIS_REST_TOKEN is missing',
+    ],
     // otherwise one of the two settings would be ignored silently
-    [{ ...good, ...redis }, `REDIS_URL conflicts with ${upstash}: remove one or the other`],
+    [
+      { ...good, ...redis },
+      `REDIS_URL conflicts with ${upstash}: remove one or the other`,
+    ],
     [
       { ...good, ...redis, RATE_LIMIT: 'upstash' },
       'RATE_LIMIT=upstash conflicts with REDIS_URL: remove one or the other',
     ],
-    [{ ...good, RATE_LIMIT: 'in-process' }, `RATE_LIMIT=in-process conflicts with ${upstash}: remove one or the other`],
-    [{ ...none, REDIS_URL: 'http://localhost' }, 'REDIS_URL must be a URL like redis://user:password@host:6379'],
+    [
+      { ...good, RATE_LIMIT: 'in-process' },
+      `RATE_LIMIT=in-process conflicts with ${upstash}: remove one or the other`,
+    ],
+    [
+      { ...none, REDIS_URL: 'http://localhost' },
+      'REDIS_URL must be a URL like redis://user:password@host:6379',
+    ],
   ] as const)
     expect(problems(settings)).toEqual(expected)
 })
@@ -171,13 +274,27 @@ test('ENCRYPTION_KEY is a list of 256-bit keys in base64 or base64url, and its o
   const keys = [new Uint8Array(first), new Uint8Array(second)]
   const old = { CONNECTION_SECRETS_KEY: list }
   const both = { ENCRYPTION_KEY: list, CONNECTION_SECRETS_KEY: 'ignored' }
-  for (const settings of [{ ENCRYPTION_KEY: list }, old, both, { ...old, ENCRYPTION_KEY: ' ' }])
-    expect(parseEnv({ ...good, ...settings }).ENCRYPTION_KEY, JSON.stringify(settings)).toEqual(keys)
+  for (const settings of [
+    { ENCRYPTION_KEY: list },
+    old,
+    both,
+    { ...old, ENCRYPTION_KEY: ' ' },
+  ])
+    expect(
+      parseEnv({ ...good, ...settings }).ENCRYPTION_KEY,
+      JSON.stringify(settings),
+    ).toEqual(keys)
   expect(parseEnv(good).ENCRYPTION_KEY).toBeUndefined()
-  for (const settings of [{}, both, { CONNECTION_SECRETS_KEY: '' }]) expect(renamedSetting(settings)).toBeNull()
+  for (const settings of [{}, both, { CONNECTION_SECRETS_KEY: '' }])
+    expect(renamedSetting(settings)).toBeNull()
   for (const settings of [old, { ...old, ENCRYPTION_KEY: '' }])
     expect(renamedSetting(settings)).toMatch(/ENCRYPTION_KEY/)
-  for (const wrong of ['secret', first.subarray(1).toString('base64'), `${list},`, first.toString('hex')])
+  for (const wrong of [
+    'secret',
+    first.subarray(1).toString('base64'),
+    `${list},`,
+    first.toString('hex'),
+  ])
     expect(problems({ ...good, ENCRYPTION_KEY: wrong })).toEqual([
       'ENCRYPTION_KEY must be 32 random bytes in base64, or several of these separated by commas',
     ])
@@ -191,37 +308,70 @@ test('on Vercel, PUBLIC_URL has a default', () => {
     VERCEL_URL: 'app-123.vercel.app',
     VERCEL_PROJECT_PRODUCTION_URL: 'login.example.com',
   }
-  expect(parseEnv({ ...onVercel, VERCEL_ENV: 'production' }).PUBLIC_URL).toBe('https://login.example.com')
-  expect(parseEnv({ ...onVercel, VERCEL_ENV: 'preview' }).PUBLIC_URL).toBe('https://app-123.vercel.app')
+  expect(parseEnv({ ...onVercel, VERCEL_ENV: 'production' }).PUBLIC_URL).toBe(
+    'https://login.example.com',
+  )
+  expect(parseEnv({ ...onVercel, VERCEL_ENV: 'preview' }).PUBLIC_URL).toBe(
+    'https://app-123.vercel.app',
+  )
 })
 
 test('production requires https, except on loopback', () => {
-  const wrong = 'PUBLIC_URL must begin with https:// in production, unless its host is localhost'
-  const names = ['login.example.com', 'localhost.example.com', 'notlocalhost', '127.0.0.1.example.com']
+  const wrong =
+    'PUBLIC_URL must begin with https:// in production, unless its host is localhost'
+  const names = [
+    'login.example.com',
+    'localhost.example.com',
+    'notlocalhost',
+    '127.0.0.1.example.com',
+  ]
   for (const host of [...names, '128.0.0.1', '0.0.0.0', '10.0.0.1', '[::2]']) {
     expect(problems({ ...good, PUBLIC_URL: `http://${host}` }), host).toEqual([wrong])
-    expect(problems({ ...good, PUBLIC_URL: `HTTP://${host}:8080` }), host).toEqual([wrong])
+    expect(problems({ ...good, PUBLIC_URL: `HTTP://${host}:8080` }), host).toEqual([
+      wrong,
+    ])
     expect(problems({ ...good, PUBLIC_URL: `https://${host}` }), host).toEqual([])
-    expect(problems({ ...good, PUBLIC_URL: `http://${host}`, NODE_ENV: 'development' }), host).toEqual([])
+    expect(
+      problems({ ...good, PUBLIC_URL: `http://${host}`, NODE_ENV: 'development' }),
+      host,
+    ).toEqual([])
   }
-  for (const host of ['localhost', 'LOCALHOST', 'app.localhost', '127.0.0.1', '127.255.0.9', '[::1]']) {
-    expect(problems({ ...good, PUBLIC_URL: `http://${host}:3000`, TRUSTED_PROXIES: '0' }), host).toEqual([])
+  for (const host of [
+    'localhost',
+    'LOCALHOST',
+    'app.localhost',
+    '127.0.0.1',
+    '127.255.0.9',
+    '[::1]',
+  ]) {
+    expect(
+      problems({ ...good, PUBLIC_URL: `http://${host}:3000`, TRUSTED_PROXIES: '0' }),
+      host,
+    ).toEqual([])
   }
-  const several = problems({ ...good, PUBLIC_URL: 'http://login.example.com', DATABASE_URL: 'wrong' })
+  const several = problems({
+    ...good,
+    PUBLIC_URL: 'http://login.example.com',
+    DATABASE_URL: 'wrong',
+  })
   // the list contains all other problems too
   expect(several).toEqual([expect.stringMatching(/^DATABASE_URL /), wrong])
-  expect(problems({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(2)
+  expect(problems({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(
+    2,
+  )
 })
 
 test('production requires a reverse proxy, except on loopback and on Vercel', () => {
   const wrong = expect.stringMatching(/^TRUSTED_PROXIES must be at least 1 in production/)
-  for (const TRUSTED_PROXIES of ['', '0', undefined]) expect(problems({ ...good, TRUSTED_PROXIES })).toEqual([wrong])
+  for (const TRUSTED_PROXIES of ['', '0', undefined])
+    expect(problems({ ...good, TRUSTED_PROXIES })).toEqual([wrong])
   expect(problems({ ...good, TRUSTED_PROXIES: '0', NODE_ENV: 'development' })).toEqual([])
   expect(problems({ ...good, TRUSTED_PROXIES: '0', VERCEL: '1' })).toEqual([])
 })
 
 test('the breached-password check is on by default in production, and off by default elsewhere', () => {
-  const check = (settings: Record<string, string>) => parseEnv({ ...good, ...settings }).PASSWORD_BREACH_CHECK
+  const check = (settings: Record<string, string>) =>
+    parseEnv({ ...good, ...settings }).PASSWORD_BREACH_CHECK
   expect(check({})).toBe(true)
   expect(check({ PASSWORD_BREACH_CHECK: '' })).toBe(true)
   expect(check({ PASSWORD_BREACH_CHECK: 'false' })).toBe(false)
@@ -231,27 +381,52 @@ test('the breached-password check is on by default in production, and off by def
 })
 
 test('email requires SMTP_URL and MAIL_FROM, and enables the forgot-password page', () => {
-  const mail = { SMTP_URL: 'smtps://user:p%40ss@smtp.example.com', MAIL_FROM: 'login@example.com' }
+  const mail = {
+    SMTP_URL: 'smtps://user:p%40ss@smtp.example.com',
+    MAIL_FROM: 'login@example.com',
+  }
   expect(parseEnv(good).FORGOT_PASSWORD_URL).toBeUndefined()
   expect(parseEnv({ ...good, ...mail }).FORGOT_PASSWORD_URL).toBe('/forgot-password')
   const own = { ...good, ...mail, FORGOT_PASSWORD_URL: 'https://www.example.com/forgot' }
   expect(parseEnv(own).FORGOT_PASSWORD_URL).toBe('https://www.example.com/forgot')
-  expect(problems({ ...good, SMTP_URL: mail.SMTP_URL })).toEqual([expect.stringMatching(/^MAIL_FROM is missing/)])
-  expect(problems({ ...good, MAIL_FROM: mail.MAIL_FROM })).toEqual([expect.stringMatching(/^SMTP_URL is missing/)])
-  for (const SMTP_URL of ['smtp://localhost:1025', 'smtp://[::1]:25', 'smtp://smtp.example.com:587/'])
+  expect(problems({ ...good, SMTP_URL: mail.SMTP_URL })).toEqual([
+    expect.stringMatching(/^MAIL_FROM is missing/),
+  ])
+  expect(problems({ ...good, MAIL_FROM: mail.MAIL_FROM })).toEqual([
+    expect.stringMatching(/^SMTP_URL is missing/),
+  ])
+  for (const SMTP_URL of [
+    'smtp://localhost:1025',
+    'smtp://[::1]:25',
+    'smtp://smtp.example.com:587/',
+  ])
     expect(problems({ ...good, ...mail, SMTP_URL }), SMTP_URL).toEqual([])
-  // nodemailer reads options from URL parameters, such as one that disables the certificate check.
-  for (const SMTP_URL of ['smtp://u:pa/ss@host', 'smtp://u:1/2@host', 'smtp://u:p#ss@host', 'smtp://u:p?ss@host'])
-    expect(problems({ ...good, ...mail, SMTP_URL })[0], SMTP_URL).toMatch(/^SMTP_URL must .*%2F for \//)
+  // nodemailer reads options from URL parameters, such as one that disables the
+  // certificate check.
+  for (const SMTP_URL of [
+    'smtp://u:pa/ss@host',
+    'smtp://u:1/2@host',
+    'smtp://u:p#ss@host',
+    'smtp://u:p?ss@host',
+  ])
+    expect(problems({ ...good, ...mail, SMTP_URL })[0], SMTP_URL).toMatch(
+      /^SMTP_URL must .*%2F for \//,
+    )
   for (const SMTP_URL of ['smtp://u:100%@host', 'smtp://u:%zz@host'])
     expect(problems({ ...good, ...mail, SMTP_URL }), SMTP_URL).toEqual([
       expect.stringMatching(/^SMTP_URL has a %.*%25/),
     ])
-  for (const SMTP_URL of ['https://smtp.example.com', 'smtp.example.com', 'smtp://secret@host/?ignoreTLS=true']) {
+  for (const SMTP_URL of [
+    'https://smtp.example.com',
+    'smtp.example.com',
+    'smtp://secret@host/?ignoreTLS=true',
+  ]) {
     const lines = problems({ ...good, ...mail, SMTP_URL })
     expect(lines[0], SMTP_URL).toMatch(/^SMTP_URL must /)
     expect(lines.join()).not.toContain('secret')
   }
   for (const MAIL_FROM of ['Login <login@example.com>', 'a@x, b@y', 'login'])
-    expect(problems({ ...good, ...mail, MAIL_FROM }), MAIL_FROM).toEqual([expect.stringMatching(/^MAIL_FROM /)])
+    expect(problems({ ...good, ...mail, MAIL_FROM }), MAIL_FROM).toEqual([
+      expect.stringMatching(/^MAIL_FROM /),
+    ])
 })

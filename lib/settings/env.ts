@@ -4,7 +4,10 @@ import { parseEncryptionKeys } from './encryption-keys'
 import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
+const httpUrl = z.url({
+  protocol: /^https?$/,
+  error: 'must be a URL that begins with https:// or http://',
+})
 const isOrigin = (url: string) => new URL(url).href === `${new URL(url).origin}/`
 const origin = httpUrl
   .refine(isOrigin, 'must be an origin, like https://login.example.com, without a path')
@@ -22,20 +25,55 @@ const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
 
 const lacks = (parameter: string) => (url: string) => !parametersOf(url).has(parameter)
 const postgresUrl = z
-  .url({ protocol: /^postgres(ql)?$/, error: 'must be a URL like postgresql://user:password@host:5432/database' })
-  .refine(lacks('schema'), 'must not have the parameter schema: the tables are in the schema public')
-  .refine(lacks('options'), 'must not have the parameter options: give the settings to the role (deploy/database.sql)')
+  .url({
+    protocol: /^postgres(ql)?$/,
+    error: 'must be a URL like postgresql://user:password@host:5432/database',
+  })
+  .refine(
+    lacks('schema'),
+    'must not have the parameter schema: the tables are in the schema public',
+  )
+  .refine(
+    lacks('options'),
+    'must not have the parameter options: give the settings to the role (deploy/database.sql)',
+  )
 
 /** The parameters of DATABASE_URL that `pg` supports, and one of Prisma's parameters. */
 const knownParameters = [
-  ['host', 'port', 'user', 'password', 'application_name', 'fallback_application_name', 'client_encoding'],
-  ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat', 'pgbouncer'],
-  ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
+  [
+    'host',
+    'port',
+    'user',
+    'password',
+    'application_name',
+    'fallback_application_name',
+    'client_encoding',
+  ],
+  [
+    'ssl',
+    'sslmode',
+    'sslcert',
+    'sslkey',
+    'sslrootcert',
+    'sslnegotiation',
+    'uselibpqcompat',
+    'pgbouncer',
+  ],
+  [
+    'statement_timeout',
+    'lock_timeout',
+    'idle_in_transaction_session_timeout',
+    'query_timeout',
+  ],
 ].flat()
 
-/** Returns the names of the parameters of DATABASE_URL that have no effect, for a warning. */
+/**
+ * Returns the names of the parameters of DATABASE_URL that have no effect, for a warning.
+ */
 export function ignoredParameters(url: string | undefined): string[] {
-  return [...new Set(parametersOf(url).keys())].filter((name) => !knownParameters.includes(name))
+  return [...new Set(parametersOf(url).keys())].filter(
+    (name) => !knownParameters.includes(name),
+  )
 }
 
 function parametersOf(url = ''): URLSearchParams {
@@ -54,12 +92,16 @@ function parsedBy<Result>(parse: (text: string) => Result) {
   })
 }
 
-/** OAuth 2.0 redirect URIs (RFC 6749 §3.1.2). They have no fragment, and use https unless the host is this machine. */
+/**
+ * OAuth 2.0 redirect URIs (RFC 6749 §3.1.2). They have no fragment, and use https unless
+ * the host is this machine.
+ */
 const callbackUrls = z
   .string()
   .transform((list) => list.split(',').map((url) => url.trim()))
   .refine((urls) => urls.every(isCallbackUrl), {
-    error: 'must be URLs that begin with https://, separated by commas; http:// only for localhost',
+    error:
+      'must be URLs that begin with https://, separated by commas; http:// only for localhost',
   })
 
 function isCallbackUrl(value: string): boolean {
@@ -69,7 +111,8 @@ function isCallbackUrl(value: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }
 
-const encoded = '; write %25 for %, %2F for /, %3F for ? and %23 for # in its user name and password'
+const encoded =
+  '; write %25 for %, %2F for /, %3F for ? and %23 for # in its user name and password'
 
 const Settings = z.object({
   DATABASE_URL: postgresUrl,
@@ -85,7 +128,12 @@ const Settings = z.object({
   SESSION_AUDIENCE: z.string().default('dashboard'),
   RATE_LIMIT: z.enum(['redis', 'upstash', 'in-process']).default('in-process'),
   RATE_LIMIT_REQUESTS: z.coerce.number().int().min(1).max(1_000_000).default(2_000),
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a URL like redis://user:password@host:6379' }).optional(),
+  REDIS_URL: z
+    .url({
+      protocol: /^rediss?$/,
+      error: 'must be a URL like redis://user:password@host:6379',
+    })
+    .optional(),
   UPSTASH_REDIS_REST_URL: httpUrl.optional(),
   UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
@@ -102,7 +150,10 @@ const Settings = z.object({
   CORNER_RADIUS: z.coerce.number().min(0).max(24).default(10),
   FONT_FAMILY: z
     .string()
-    .regex(/^[\p{L}\p{N} ,"'-]{1,200}$/u, 'must be names of fonts, like Inter, system-ui, sans-serif')
+    .regex(
+      /^[\p{L}\p{N} ,"'-]{1,200}$/u,
+      'must be names of fonts, like Inter, system-ui, sans-serif',
+    )
     .optional(),
   HELP_URL: linkTarget.optional(),
   PRIVACY_URL: linkTarget.optional(),
@@ -112,13 +163,25 @@ const Settings = z.object({
   SIGN_IN_URL: linkTarget.default('/sign-in'),
   FORGOT_PASSWORD_URL: linkTarget.optional(),
   SMTP_URL: z
-    .url({ protocol: /^smtps?$/, error: `must be a URL like smtps://user:password@smtp.example.com${encoded}` })
-    .refine((value) => /^smtps?:\/\/[^/?#]+\/?$/i.test(value), `must not have a path or parameters${encoded}`)
-    .refine((value) => !/%(?![0-9a-f]{2})/i.test(value), `has a % that encodes nothing${encoded}`)
+    .url({
+      protocol: /^smtps?$/,
+      error: `must be a URL like smtps://user:password@smtp.example.com${encoded}`,
+    })
+    .refine(
+      (value) => /^smtps?:\/\/[^/?#]+\/?$/i.test(value),
+      `must not have a path or parameters${encoded}`,
+    )
+    .refine(
+      (value) => !/%(?![0-9a-f]{2})/i.test(value),
+      `has a % that encodes nothing${encoded}`,
+    )
     .optional(),
   MAIL_FROM: z
     .string()
-    .refine((value) => parseEmailAddress(value) !== null, 'must be an email address, without a name')
+    .refine(
+      (value) => parseEmailAddress(value) !== null,
+      'must be an email address, without a name',
+    )
     .optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 })
@@ -128,21 +191,34 @@ export type Env = z.output<typeof Settings>
 
 let cached: Env | undefined
 
-/** Returns the settings, validated on first use. Throws one error that lists all problems, without any value. */
+/**
+ * Returns the settings, validated on first use. Throws one error that lists all problems,
+ * without any value.
+ */
 export function env(): Env {
   cached ??= parseEnv(process.env)
   return cached
 }
 
-/** Validates settings from any source. An empty setting counts as missing. Throws like `env`. */
+/**
+ * Validates settings from any source. An empty setting counts as missing. Throws like
+ * `env`.
+ */
 export function parseEnv(source: Given): Env {
-  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
-  const vercelHost = given.VERCEL_ENV === 'production' ? given.VERCEL_PROJECT_PRODUCTION_URL : given.VERCEL_URL
+  const given = Object.fromEntries(
+    Object.entries(source).filter(([, value]) => value?.trim()),
+  )
+  const vercelHost =
+    given.VERCEL_ENV === 'production'
+      ? given.VERCEL_PROJECT_PRODUCTION_URL
+      : given.VERCEL_URL
   given.PUBLIC_URL ??= vercelHost && `https://${vercelHost}`
   given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // the old name, before 0.2.0
   // This parameter of Prisma stands for a pooler in transaction mode.
-  if (parametersOf(given.DATABASE_URL).get('pgbouncer') === 'true') given.DATABASE_POOLED ??= 'true'
-  // PgBouncer does not support prepared statements before 1.21. From 1.21 to 1.23, support is off by default.
+  if (parametersOf(given.DATABASE_URL).get('pgbouncer') === 'true')
+    given.DATABASE_POOLED ??= 'true'
+  // PgBouncer does not support prepared statements before 1.21. From 1.21 to 1.23,
+  // support is off by default.
   given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
   given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
   // Vercel's marketplace sets these variables and REDIS_URL for an Upstash Redis.
@@ -152,16 +228,25 @@ export function parseEnv(source: Given): Env {
     delete given.REDIS_URL
   }
   const rateLimit = rateLimitProblems(given)
-  given.RATE_LIMIT ??= given.REDIS_URL ? 'redis' : given.UPSTASH_REDIS_REST_URL && 'upstash'
+  given.RATE_LIMIT ??= given.REDIS_URL
+    ? 'redis'
+    : given.UPSTASH_REDIS_REST_URL && 'upstash'
   if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
   const parsed = Settings.safeParse(given)
   const invalid = (parsed.error?.issues ?? []).map(({ path: [name], message }) => {
     return `${String(name)} ${given[String(name)] === undefined ? 'is missing' : message}`
   })
-  const problems = [...invalid, ...problemsInProduction(given), ...rateLimit, ...conflicts(given, parsed.data)]
+  const problems = [
+    ...invalid,
+    ...problemsInProduction(given),
+    ...rateLimit,
+    ...conflicts(given, parsed.data),
+  ]
   const lines = problems.filter((problem) => typeof problem === 'string')
   if (parsed.success && lines.length === 0) return parsed.data
-  throw new Error(['These settings are missing or invalid (see .env.example):', ...lines].join('\n  '))
+  throw new Error(
+    ['These settings are missing or invalid (see .env.example):', ...lines].join('\n  '),
+  )
 }
 
 /** Settings as texts. */
@@ -170,12 +255,19 @@ type Given = Record<string, string | undefined>
 /** Returns a warning if a setting is set under its old name, or null. */
 export function renamedSetting(source: Given): string | null {
   const isOld = source.CONNECTION_SECRETS_KEY?.trim() && !source.ENCRYPTION_KEY?.trim()
-  return isOld ? 'CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value' : null
+  return isOld
+    ? 'CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value'
+    : null
 }
 
-/** Returns the names of settings that are present but empty. Omits VERCEL, which bin/server.ts sets to ''. */
+/**
+ * Returns the names of settings that are present but empty. Omits VERCEL, which
+ * bin/server.ts sets to ''.
+ */
 export function emptySettings(source: Given): string[] {
-  return Object.keys(Settings.shape).filter((name) => name !== 'VERCEL' && source[name]?.trim() === '')
+  return Object.keys(Settings.shape).filter(
+    (name) => name !== 'VERCEL' && source[name]?.trim() === '',
+  )
 }
 
 function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Given) {
@@ -184,15 +276,20 @@ function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }:
   if (isLoopback(hostname)) return [] // no network is involved
   return [
     // http exposes codes, passwords and session cookies to the network.
-    protocol === 'http:' && 'PUBLIC_URL must begin with https:// in production, unless its host is localhost',
-    // https needs a proxy. Without this setting, all users would be counted under the proxy's IP address.
+    protocol === 'http:' &&
+      'PUBLIC_URL must begin with https:// in production, unless its host is localhost',
+    // https needs a proxy. Without this setting, all users would be counted under the
+    // proxy's IP address.
     !VERCEL &&
       Number(TRUSTED_PROXIES ?? 0) === 0 &&
       'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
   ]
 }
 
-/** Whether a host is this machine. Expects the `hostname` of a `URL`, which is in lower case, with IPv6 in brackets. */
+/**
+ * Whether a host is this machine. Expects the `hostname` of a `URL`, which is in lower
+ * case, with IPv6 in brackets.
+ */
 export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
@@ -203,39 +300,64 @@ const rateLimitSettings: Record<string, string[]> = {
   'in-process': [],
 }
 
-/** Several processes must share their counters, so production needs a store or the explicit value `in-process`. */
+/**
+ * Several processes must share their counters, so production needs a store or the
+ * explicit value `in-process`.
+ */
 function rateLimitProblems(given: Given): string[] {
   const isSet = (name: string) => given[name] !== undefined
   const kinds = Object.keys(rateLimitSettings)
-  const chosen = given.RATE_LIMIT ?? kinds.find((kind) => rateLimitSettings[kind]!.some(isSet))
+  const chosen =
+    given.RATE_LIMIT ?? kinds.find((kind) => rateLimitSettings[kind]!.some(isSet))
   if (chosen === undefined && given.NODE_ENV === 'production')
-    return ['REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process']
+    return [
+      'REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process',
+    ]
   if (chosen === undefined || !kinds.includes(chosen)) return []
-  const missing = rateLimitSettings[chosen]!.filter((name) => !isSet(name)).map((name) => `${name} is missing`)
-  const others = kinds.filter((kind) => kind !== chosen).flatMap((kind) => rateLimitSettings[kind]!.filter(isSet))
+  const missing = rateLimitSettings[chosen]!.filter((name) => !isSet(name)).map(
+    (name) => `${name} is missing`,
+  )
+  const others = kinds
+    .filter((kind) => kind !== chosen)
+    .flatMap((kind) => rateLimitSettings[kind]!.filter(isSet))
   if (others.length === 0) return missing
   const setting = given.RATE_LIMIT ? `RATE_LIMIT=${chosen}` : 'REDIS_URL'
-  return [...missing, `${setting} conflicts with ${others.join(' and ')}: remove one or the other`]
+  return [
+    ...missing,
+    `${setting} conflicts with ${others.join(' and ')}: remove one or the other`,
+  ]
 }
 
-/** Returns problems of settings that are valid alone, but not together. `env` is undefined if a setting is invalid. */
+/**
+ * Returns problems of settings that are valid alone, but not together. `env` is undefined
+ * if a setting is invalid.
+ */
 function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
   const kids = env?.SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
   return [
     SMTP_URL && !MAIL_FROM && 'MAIL_FROM is missing: SMTP_URL is set',
     MAIL_FROM && !SMTP_URL && 'SMTP_URL is missing: MAIL_FROM is set',
-    // Scripts of our own origin could sign in to a dashboard on the same origin, and read its refresh token.
+    // Scripts of our own origin could sign in to a dashboard on the same origin, and read
+    // its refresh token.
     env?.DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === env.PUBLIC_URL) &&
       'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: such a dashboard uses the session cookie instead',
-    // Anybody can get a widget JWT. A service that checks only the signature must not accept it as a session JWT.
+    // Anybody can get a widget JWT. A service that checks only the signature must not
+    // accept it as a session JWT.
     env?.WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids?.includes(kid)) &&
       'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
-    env?.SECOND_FACTOR && !env.PASSWORD_SIGN_IN && 'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
-    env?.SECOND_FACTOR && !env.ENCRYPTION_KEY && 'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
+    env?.SECOND_FACTOR &&
+      !env.PASSWORD_SIGN_IN &&
+      'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
+    env?.SECOND_FACTOR &&
+      !env.ENCRYPTION_KEY &&
+      'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
   ]
 }
 
-/** Whether users reach this service over https. Also true if PUBLIC_URL is unset, which is possible only on Vercel. */
+/**
+ * Whether users reach this service over https. Also true if PUBLIC_URL is unset, which is
+ * possible only on Vercel.
+ */
 export function isHttps(): boolean {
   return !process.env.PUBLIC_URL?.trim().toLowerCase().startsWith('http://')
 }
@@ -245,7 +367,10 @@ export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
 }
 
-/** Exits unless the settings are valid. Next.js would otherwise run, and respond to every request with 500. */
+/**
+ * Exits unless the settings are valid. Next.js would otherwise run, and respond to every
+ * request with 500.
+ */
 export function stopUnlessConfigured(): void {
   try {
     env()

@@ -49,7 +49,10 @@ test('the three steps of a rotation publish the next key, sign with it, and drop
     parseSigningKeys(json).refreshKeys.map((key) => Buffer.from(key).toString('hex'))
   const [ofFirst] = refreshKeys(start)
   expect(refreshKeys(signing.json)).toHaveLength(2)
-  expect(refreshKeys(signing.json)[1], 'the previous key renews the sessions that it started').toBe(ofFirst)
+  expect(
+    refreshKeys(signing.json)[1],
+    'the previous key renews the sessions that it started',
+  ).toBe(ofFirst)
 
   const dropped = rotateSigningKeys(signing.json)
   expect([dropped.step, kids(dropped.json)]).toEqual(['drop', [second]])

@@ -7,9 +7,25 @@ test('returns the domain of an email address in ASCII', () => {
   expect(domainOf(`ada@${'ü'.repeat(40)}.example`)).toMatch(/^xn--/)
   expect(domainOf('ada@example\u3002org')).toBe('example.org')
   expect(domainOf('ADA@FAẞ.EXAMPLE')).toBe('xn--fa-hia.example')
-  const withoutDomain = ['ada', 'ada@', 'ada@localhost', 'ada@exa mple.org', `ada@${'a.'.repeat(200)}org`]
-  const ofUrls = ['ada@example.org/x', 'ada@example.org?x', 'ada@example.org#x', 'ada@%65xample.org']
-  const invisible = ['ada@ example.org', 'ada@example.org\n', 'ada@exam\tple.org', 'ada@exam\u00adple.org']
+  const withoutDomain = [
+    'ada',
+    'ada@',
+    'ada@localhost',
+    'ada@exa mple.org',
+    `ada@${'a.'.repeat(200)}org`,
+  ]
+  const ofUrls = [
+    'ada@example.org/x',
+    'ada@example.org?x',
+    'ada@example.org#x',
+    'ada@%65xample.org',
+  ]
+  const invisible = [
+    'ada@ example.org',
+    'ada@example.org\n',
+    'ada@exam\tple.org',
+    'ada@exam\u00adple.org',
+  ]
   const likeOthers = ['ada@xn---r8jz45g.jp', 'ada@xn--example-.org']
   for (const email of [...withoutDomain, ...ofUrls, ...invisible, ...likeOthers])
     expect(domainOf(email), email).toBeNull()

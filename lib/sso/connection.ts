@@ -11,14 +11,20 @@ export const providers = {
   saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
 }
 
-export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, SamlSettings])
+export const ConnectionSettings = z.discriminatedUnion('kind', [
+  OidcSettings,
+  SamlSettings,
+])
 type ConnectionSettings = z.output<typeof ConnectionSettings>
 
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/ // a segment of a path
 
 export type Row = Prisma.ConnectionGetPayload<object>
 
-export type Connection = Omit<Row, 'kind' | 'settings' | 'listed' | 'disabledAt' | 'createdAt'> & {
+export type Connection = Omit<
+  Row,
+  'kind' | 'settings' | 'listed' | 'disabledAt' | 'createdAt'
+> & {
   settings: ConnectionSettings
 }
 
@@ -30,7 +36,9 @@ export function providerOf({ settings }: Connection): Promise<Provider> {
   return providers[settings.kind]()
 }
 
-export function isSaml<Of extends Connection>(connection: Of): connection is Of & SamlConnection {
+export function isSaml<Of extends Connection>(
+  connection: Of,
+): connection is Of & SamlConnection {
   return connection.settings.kind === 'saml'
 }
 
@@ -43,10 +51,15 @@ export async function findConnection(slug: string): Promise<Connection | null> {
   })
   if (!row) return null
   const { kind, settings, ...connection } = row
-  return { ...connection, settings: ConnectionSettings.parse({ ...(settings as object), kind }) }
+  return {
+    ...connection,
+    settings: ConnectionSettings.parse({ ...(settings as object), kind }),
+  }
 }
 
-/** Returns the slug of the enabled connection that an email address belongs to, or null. */
+/**
+ * Returns the slug of the enabled connection that an email address belongs to, or null.
+ */
 export async function findConnectionOfEmail(email: string): Promise<string | null> {
   const domain = domainOf(email)
   if (!domain) return null
@@ -57,14 +70,22 @@ export async function findConnectionOfEmail(email: string): Promise<string | nul
   return row && !row.connection.disabledAt ? row.connection.slug : null
 }
 
-/** Returns the connections that the sign-in page lists. `gt: ''` excludes no row, but makes PostgreSQL read by key. */
-export async function signInChoices(): Promise<{ listed: { slug: string; name: string }[]; any: boolean }> {
+/**
+ * Returns the connections that the sign-in page lists. `gt: ''` excludes no row, but
+ * makes PostgreSQL read by key.
+ */
+export async function signInChoices(): Promise<{
+  listed: { slug: string; name: string }[]
+  any: boolean
+}> {
   const rows = await prisma().connection.findMany({
     where: { slug: { gt: '' }, disabledAt: null },
     orderBy: { slug: 'asc' },
     select: { slug: true, name: true, listed: true },
   })
-  const listed = rows.filter((row) => row.listed).map(({ slug, name }) => ({ slug, name }))
+  const listed = rows
+    .filter((row) => row.listed)
+    .map(({ slug, name }) => ({ slug, name }))
   return { listed, any: rows.length > 0 }
 }
 
@@ -74,14 +95,27 @@ export function domainOf(email: string): string | null {
   return at < 0 ? null : asciiDomain(email.slice(at + 1))
 }
 
-/** Returns a domain in ASCII and lower case, or null if the text is not a domain of several labels. */
+/**
+ * Returns a domain in ASCII and lower case, or null if the text is not a domain of
+ * several labels.
+ */
 export function asciiDomain(text: string): string | null {
   const domain = domainInAscii(text)
   return domain?.includes('.') ? domain : null
 }
 
-/** Returns the path at which a sign-in through a connection starts. `reason` is a parameter that explains the start. */
-export function startPath(slug: string, next?: string | null, reason?: 'unsolicited' | 'again' | 'again=new'): string {
-  const query = [...(next ? [`next=${encodeURIComponent(next)}`] : []), ...(reason ? [reason] : [])].join('&')
+/**
+ * Returns the path at which a sign-in through a connection starts. `reason` is a
+ * parameter that explains the start.
+ */
+export function startPath(
+  slug: string,
+  next?: string | null,
+  reason?: 'unsolicited' | 'again' | 'again=new',
+): string {
+  const query = [
+    ...(next ? [`next=${encodeURIComponent(next)}`] : []),
+    ...(reason ? [reason] : []),
+  ].join('&')
   return `/api/auth/sso/${slug}/start${query && `?${query}`}`
 }

@@ -1,7 +1,10 @@
 import { foldCase } from '../contract/email-address'
 import { SignInRejected } from './rejection'
 
-/** Returns the only address in `given`, ignoring case (A–Z). Without any address, `others` decide the rejection. */
+/**
+ * Returns the only address in `given`, ignoring case (A–Z). Without any address, `others`
+ * decide the rejection.
+ */
 export function soleAddress(given: string[], others: string[]): string {
   const [address, another] = new Map(given.map((text) => [foldCase(text), text])).values()
   if (another !== undefined) throw new SignInRejected('email_several', 'no_access')

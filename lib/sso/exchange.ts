@@ -14,19 +14,32 @@ import { SignInRejected } from './rejection'
 
 const doubleSubmitSeconds = 10
 
-/** What a code is bound to. Its session can be renewed until `renewableUntil` and for at most `sessionHours`. */
+/**
+ * What a code is bound to. Its session can be renewed until `renewableUntil` and for at
+ * most `sessionHours`.
+ */
 type Bounds = {
-  browser?: string // the value of the cookie `__Host-browser` of the only browser that can use the code
+  // the value of the cookie `__Host-browser` of the only browser that can use the code
+  browser?: string
   browserHash?: Uint8Array
-  /** The code works only while the connection is enabled and the user is linked to that identity. */
+  /**
+   * The code works only while the connection is enabled and the user is linked to that
+   * identity.
+   */
   identity?: Subject & { connectionId: string }
   renewableUntil?: Date | undefined
   sessionHours?: number | null
   amr?: string[] | null // how the user authenticated (RFC 8176)
 }
 
-/** Issues a one-time code for an authenticated user. Throws SignInRejected if the user is not linked to `identity`. */
-export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise<{ secret: string; expiresAt: Date }> {
+/**
+ * Issues a one-time code for an authenticated user. Throws SignInRejected if the user is
+ * not linked to `identity`.
+ */
+export async function issueSsoCode(
+  userId: string,
+  bounds: Bounds = {},
+): Promise<{ secret: string; expiresAt: Date }> {
   const { browser, identity, renewableUntil, sessionHours = null, amr = null } = bounds
   const browserHash = bounds.browserHash ?? (browser ? hashSecret(browser) : null)
   const secret = newSecret()
@@ -36,7 +49,8 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
       least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
       now() + make_interval(secs => ${lifetimes.code}))
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
-  // A second statement sees an `unlink` for which the insert waited. A later `unlink` deletes the code.
+  // A second statement sees an `unlink` for which the insert waited. A later `unlink`
+  // deletes the code.
   if (identity) {
     const where = { userId, connectionId: identity.connectionId, issuer: identity.issuer }
     const linked = await prisma().identity.findFirst({ where, select: { subject: true } })
@@ -46,25 +60,37 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
-/** The client that sends a code: a browser, or a dashboard's server with the PKCE verifier (RFC 7636). */
+/**
+ * The client that sends a code: a browser, or a dashboard's server with the PKCE verifier
+ * (RFC 7636).
+ */
 type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
-type Row = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & { userId: string | null; isKnown: boolean }
+type Row = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & {
+  userId: string | null
+  isKnown: boolean
+}
 
-/** Exchanges a code, which works once, and ends the browser's earlier sessions. Throws SSO_EXCHANGE_INVALID. */
+/**
+ * Exchanges a code, which works once, and ends the browser's earlier sessions. Throws
+ * SSO_EXCHANGE_INVALID.
+ */
 export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
-  const challenge = presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
-  // A dashboard's code needs its verifier. Other codes have neither a challenge nor a parent.
+  const challenge =
+    presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
+  // A dashboard's code needs its verifier. Other codes have neither a challenge nor a
+  // parent.
   const isVerified = challenge
     ? Prisma.sql`code_challenge = ${challenge} AND ${isParentLive(Prisma.sql`exchange_codes.parent_id`)}`
     : Prisma.sql`code_challenge IS NULL`
   const method = challenge
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
-  // Locks the user's row first, as a reset does. If both run concurrently, the later sees the changes of the earlier.
+  // Locks the user's row first, as a reset does. If both run concurrently, the later sees
+  // the changes of the earlier.
   const [row] = await prisma().$queryRaw<Row[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT email FROM users
@@ -88,17 +114,37 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
       (SELECT authenticated_at FROM started) AS "authenticatedAt", (SELECT amr FROM started) AS amr,
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`
   const { userId, isKnown, ...stored } = row!
-  if (userId !== null) return { ...issueTokens({ sessionId, userId, generation: 0, ...stored }), userId, sessionId }
-  if (isKnown) await endReusedSession(codeHash, browserHash, challenge, presenter.sessionIds)
+  if (userId !== null)
+    return {
+      ...issueTokens({ sessionId, userId, generation: 0, ...stored }),
+      userId,
+      sessionId,
+    }
+  if (isKnown)
+    await endReusedSession(codeHash, browserHash, challenge, presenter.sessionIds)
   throw new ApiError('SSO_EXCHANGE_INVALID')
 }
 
 type Hash = Uint8Array | null
-type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
+type RejectedCode = {
+  sessionId: string | null
+  isElsewhere: boolean
+  isUnverified: boolean
+  revoked: boolean
+}
 
-/** Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser has sent the code again. */
-async function endReusedSession(codeHash: Hash, browserHash: Hash, challenge: Hash, heldSessionIds: string[]) {
-  // A second statement, because the rejected claim could not see a session that was starting at that time.
+/**
+ * Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser
+ * has sent the code again.
+ */
+async function endReusedSession(
+  codeHash: Hash,
+  browserHash: Hash,
+  challenge: Hash,
+  heldSessionIds: string[],
+) {
+  // A second statement, because the rejected claim could not see a session that was
+  // starting at that time.
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
@@ -113,8 +159,11 @@ async function endReusedSession(codeHash: Hash, browserHash: Hash, challenge: Ha
     FROM code`.catch(NothingChanged.rethrow)
   if (!code) return
   const { sessionId, isElsewhere, isUnverified, revoked } = code
-  if (revoked) log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')
-  else if (isUnverified) log.warn('an exchange code was presented without its verifier: nothing was changed')
-  else if (sessionId) log.warn({ sessionId }, 'an exchange code was reused: its session was not changed')
+  if (revoked)
+    log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')
+  else if (isUnverified)
+    log.warn('an exchange code was presented without its verifier: nothing was changed')
+  else if (sessionId)
+    log.warn({ sessionId }, 'an exchange code was reused: its session was not changed')
   else if (isElsewhere) log.warn('an exchange code was presented by another browser')
 }

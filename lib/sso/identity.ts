@@ -1,29 +1,56 @@
-import { emailDomain, foldCase, inUnicode, parseEmailAddress } from '../contract/email-address'
+import {
+  emailDomain,
+  foldCase,
+  inUnicode,
+  parseEmailAddress,
+} from '../contract/email-address'
 import { prisma, type Transaction, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
-/** The user at the identity provider. `isEmail`: the provider may change the letter case of the subject. */
+/**
+ * The user at the identity provider. `isEmail`: the provider may change the letter case
+ * of the subject.
+ */
 export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 
-/** The email from the provider, to link or create a user. `domains`: the tenant vouches only for these, if set. */
-export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null; domains?: string[] }
+/**
+ * The email from the provider, to link or create a user. `domains`: the tenant vouches
+ * only for these, if set.
+ */
+export type Contact = {
+  email: string
+  isVerified: boolean
+  hostedDomain?: string | null
+  domains?: string[]
+}
 
 const locks = { subject: 71_001, email: 71_002 } // the classes of two advisory locks
 
-/** Returns the user of an identity. If allowed, links a user by email or creates one. Throws SignInRejected. */
-export async function userOfIdentity(connection: Connection, identity: Subject, contact: () => Promise<Contact>) {
+/**
+ * Returns the user of an identity. If allowed, links a user by email or creates one.
+ * Throws SignInRejected.
+ */
+export async function userOfIdentity(
+  connection: Connection,
+  identity: Subject,
+  contact: () => Promise<Contact>,
+) {
   const known = await findUser(prisma(), connection, identity)
   if (known) return enabled(known)
 
   const email = await linkableEmail(connection, await contact())
   const user = await transaction(async (tx) => {
-    // These locks, always in this order, serialize the first sign-ins of one subject and of one address.
+    // These locks, always in this order, serialize the first sign-ins of one subject and
+    // of one address.
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${foldCase(identity.subject)}`}))`
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
-    return (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
+    return (
+      (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
+    )
   })
-  // thrown here, because an error inside the transaction would close its database connection
+  // thrown here, because an error inside the transaction would close its database
+  // connection
   if (user instanceof SignInRejected) throw user
   return enabled(user)
 }
@@ -31,7 +58,11 @@ export async function userOfIdentity(connection: Connection, identity: Subject, 
 /** `userId` is null if an operator has unlinked the subject. */
 type KnownUser = { userId: string | null; isDisabled: boolean }
 
-async function findUser(tx: Transaction, { id: connectionId }: Connection, { issuer, subject, isEmail }: Subject) {
+async function findUser(
+  tx: Transaction,
+  { id: connectionId }: Connection,
+  { issuer, subject, isEmail }: Subject,
+) {
   // The collation C converts only A–Z, as foldCase does.
   const [known, another] = await tx.$queryRaw<(KnownUser & { isExact: boolean })[]>`
     SELECT user_id AS "userId", subject = ${subject} AS "isExact",
@@ -40,7 +71,8 @@ async function findUser(tx: Transaction, { id: connectionId }: Connection, { iss
     WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
       AND (subject = ${subject} OR ${isEmail === true})
     ORDER BY subject = ${subject} DESC LIMIT 2`
-  // The subjects of two people may differ in letter case only, so an inexact match must be the only one.
+  // The subjects of two people may differ in letter case only, so an inexact match must
+  // be the only one.
   return known && (known.isExact || !another) ? known : null
 }
 
@@ -49,42 +81,76 @@ export function isSameSubject({ subject, isEmail }: Subject, known: string): boo
   return subject === known || (isEmail === true && foldCase(subject) === foldCase(known))
 }
 
-async function link(tx: Transaction, connection: Connection, { issuer, subject }: Subject, email: string) {
-  // Locks the user's row, so that a concurrent set-up of a second factor is complete, or happens after the link.
-  const [found] = await tx.$queryRaw<(KnownUser & { isLinked: boolean; hasSecondFactor: boolean })[]>`
+async function link(
+  tx: Transaction,
+  connection: Connection,
+  { issuer, subject }: Subject,
+  email: string,
+) {
+  // Locks the user's row, so that a concurrent set-up of a second factor is complete, or
+  // happens after the link.
+  const [found] = await tx.$queryRaw<
+    (KnownUser & { isLinked: boolean; hasSecondFactor: boolean })[]
+  >`
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled", second_factor_at IS NOT NULL AS "hasSecondFactor",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
     FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
     FOR KEY SHARE`
-  // The address may belong to another person now. An operator decides whether to link the user.
+  // The address may belong to another person now. An operator decides whether to link the
+  // user.
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
-  // A sign-in at the provider must not bypass the second factor, so only an operator can link the user.
-  if (found?.hasSecondFactor) return new SignInRejected('identity_second_factor', 'no_access')
-  if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')
+  // A sign-in at the provider must not bypass the second factor, so only an operator can
+  // link the user.
+  if (found?.hasSecondFactor)
+    return new SignInRejected('identity_second_factor', 'no_access')
+  if (!found && !connection.provision)
+    return new SignInRejected('identity_not_provisioned', 'no_access')
   if (found?.isDisabled) return found
-  const create = () => tx.user.create({ data: { email, emailDomain: emailDomain(email) }, select: { id: true } })
+  const create = () =>
+    tx.user.create({
+      data: { email, emailDomain: emailDomain(email) },
+      select: { id: true },
+    })
   const userId = found?.userId ?? (await create()).id
-  await tx.identity.createMany({ data: [{ connectionId: connection.id, issuer, subject, userId }] })
+  await tx.identity.createMany({
+    data: [{ connectionId: connection.id, issuer, subject, userId }],
+  })
   return { userId, isDisabled: false }
 }
 
-/** Returns the address in lower case if it may identify a user. Otherwise, throws SignInRejected. */
+/**
+ * Returns the address in lower case if it may identify a user. Otherwise, throws
+ * SignInRejected.
+ */
 async function linkableEmail(connection: Connection, contact: Contact): Promise<string> {
   const { email, isVerified, hostedDomain, domains } = contact
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
   const address = parseEmailAddress(email)
   const domain = address && domainOf(address)
-  // ASCII only, because other letters can look like ASCII letters, or become ASCII letters in lower case.
-  if (!domain || /[^ -~]/.test(address)) throw new SignInRejected('email_malformed', 'no_access')
-  if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
-  if (domains && !domains.includes(domain)) throw new SignInRejected('email_tenant', 'no_access')
-  if (hostedDomain !== undefined && !(await owns(connection, asciiDomain(hostedDomain ?? ''))))
+  // ASCII only, because other letters can look like ASCII letters, or become ASCII
+  // letters in lower case.
+  if (!domain || /[^ -~]/.test(address))
+    throw new SignInRejected('email_malformed', 'no_access')
+  if (!(await owns(connection, domain)))
+    throw new SignInRejected('email_domain', 'no_access')
+  if (domains && !domains.includes(domain))
+    throw new SignInRejected('email_tenant', 'no_access')
+  if (
+    hostedDomain !== undefined &&
+    !(await owns(connection, asciiDomain(hostedDomain ?? '')))
+  )
     throw new SignInRejected('email_hosted_domain', 'no_access')
   return address.toLowerCase()
 }
 
-async function owns({ id: connectionId }: Connection, domain: string | null): Promise<boolean> {
-  return domain !== null && (await prisma().connectionDomain.count({ where: { domain, connectionId } })) > 0
+async function owns(
+  { id: connectionId }: Connection,
+  domain: string | null,
+): Promise<boolean> {
+  return (
+    domain !== null &&
+    (await prisma().connectionDomain.count({ where: { domain, connectionId } })) > 0
+  )
 }
 
 function enabled({ userId, isDisabled }: KnownUser): string {

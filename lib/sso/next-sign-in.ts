@@ -1,28 +1,42 @@
 import { lifetimes } from '../contract/lifetimes'
 import { cookieOf, setCookie } from '../session/cookie'
 
-/** What the provider must ask for: another account (after one without access), or a new login (after a sign-out). */
+/**
+ * What the provider must ask for: another account (after one without access), or a new
+ * login (after a sign-out).
+ */
 export type Ask = 'account' | 'login'
 
-const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 } // providers' sessions last for weeks
+// providers' sessions last for weeks
+const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 }
 const maxAddressLength = 254
 const again = 'sign-in-began-again'
 
-/** Returns the cookie for the next start of a sign-in. Null deletes it. Stores `account` if it is an email address. */
+/**
+ * Returns the cookie for the next start of a sign-in. Null deletes it. Stores `account`
+ * if it is an email address.
+ */
 export function askCookie(ask: Ask | null, account = ''): string {
   if (ask === null) return setCookie('ask', '', 0)
   const address = isAddress(account) ? Buffer.from(account).toString('base64url') : ''
   return setCookie('ask', `ask-${ask}.${address}`, askSeconds[ask])
 }
 
-/** Returns what the next start asks for, and the address that had no access. Both can be null. */
+/**
+ * Returns what the next start asks for, and the address that had no access. Both can be
+ * null.
+ */
 export function askOf(headers: Headers): { ask: Ask | null; address: string | null } {
-  const [, ask = null, account = ''] = /^ask-(account|login)\.([\w-]*)$/.exec(cookieOf(headers, 'ask') ?? '') ?? []
+  const [, ask = null, account = ''] =
+    /^ask-(account|login)\.([\w-]*)$/.exec(cookieOf(headers, 'ask') ?? '') ?? []
   const address = Buffer.from(account, 'base64url').toString()
   return { ask: ask as Ask | null, address: isAddress(address) ? address : null }
 }
 
-/** Whether a text is an address that is safe to show: it has no white space, and nothing that changes its direction. */
+/**
+ * Whether a text is an address that is safe to show: it has no white space, and nothing
+ * that changes its direction.
+ */
 function isAddress(text: string): boolean {
   return text.length <= maxAddressLength && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
 }

@@ -16,25 +16,53 @@ export type Authenticated = {
 
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-/** The input of an operator. `secrets` is null if they do not change. `notes` are shown to the operator. */
-export type Entered = Pick<NewConnection, 'settings'> & { secrets: Secrets | null; notes: string[] }
+/**
+ * The input of an operator. `secrets` is null if they do not change. `notes` are shown to
+ * the operator.
+ */
+export type Entered = Pick<NewConnection, 'settings'> & {
+  secrets: Secrets | null
+  notes: string[]
+}
 
-/** A kind of identity provider, with the functions for sign-ins and for `npm run connections`. */
+/**
+ * A kind of identity provider, with the functions for sign-ins and for `npm run
+ * connections`.
+ */
 export type Provider<Of extends Connection = Connection> = {
   response: 'query' | 'form' // the query of the callback, or a cross-site form post
-  /** Returns the provider's URL to which the browser is redirected. Throws SignInRejected. */
+  /**
+   * Returns the provider's URL to which the browser is redirected. Throws SignInRejected.
+   */
   authorize(connection: Of, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
-  /** Verifies the response to a claimed sign-in with these secrets. Throws SignInRejected. */
-  authenticate(connection: Of, response: URLSearchParams, secrets: AttemptSecrets): Promise<Authenticated>
-  /** Returns lines about a connection, and the values to enter at the provider, by label. */
+  /**
+   * Verifies the response to a claimed sign-in with these secrets. Throws SignInRejected.
+   */
+  authenticate(
+    connection: Of,
+    response: URLSearchParams,
+    secrets: AttemptSecrets,
+  ): Promise<Authenticated>
+  /**
+   * Returns lines about a connection, and the values to enter at the provider, by label.
+   */
   describe(connection: Of): { settings: string[]; entries: Record<string, string> }
-  /** Sends test requests to the provider. Returns the results and possible problems. Throws if nobody can sign in. */
+  /**
+   * Sends test requests to the provider. Returns the results and possible problems.
+   * Throws if nobody can sign in.
+   */
   check(connection: Of): Promise<{ summary: string; problems: string[] }>
-  /** How `npm run connections -- add` and `update` create the settings and secrets of a connection. */
+  /**
+   * How `npm run connections -- add` and `update` create the settings and secrets of a
+   * connection.
+   */
   add: {
     usage: string
     flags: NonNullable<ParseArgsConfig['options']>
-    /** A setting without a flag stays as stored. `domains` are those after the update. `read` reads stdin for -. */
+    /**
+     * A setting without a flag stays as stored. `domains` are those after the update.
+     * `read` reads stdin for -.
+     */
     settingsFrom(
       entry: { slug: string; domains: string[]; stored?: Of['settings'] },
       flags: Flags,

@@ -1,4 +1,7 @@
-/** The errors that `/sso/callback?error=…` explains. The first four come from the provider (RFC 6749 §4.1.2.1). */
+/**
+ * The errors that `/sso/callback?error=…` explains. The first four come from the provider
+ * (RFC 6749 §4.1.2.1).
+ */
 export type SignInError =
   | 'access_denied'
   | 'login_required'
@@ -11,10 +14,14 @@ export type SignInError =
   | 'connection_unavailable'
   | 'unavailable'
 
-/** A rejected sign-in. `error` is for the browser, `check` for the log. Never log the cause (it may have tokens). */
+/**
+ * A rejected sign-in. `error` is for the browser, `check` for the log. Never log the
+ * cause (it may have tokens).
+ */
 export class SignInRejected extends Error {
   override name = 'SignInRejected'
-  account: string | undefined // the name at the provider. Show it to the user, but never log it.
+  // the name at the provider. Show it to the user, but never log it.
+  account: string | undefined
   next: string | null = null // the destination, if this browser began the sign-in
 
   constructor(
@@ -29,14 +36,19 @@ export class SignInRejected extends Error {
 const clientAuthentication =
   'Is the client secret right? If so, the client may be registered for another authentication: --token-auth post or basic.'
 
-/** The advice in the log for checks that depend on a flag of `npm run connections -- add`. */
+/**
+ * The advice in the log for checks that depend on a flag of `npm run connections -- add`.
+ */
 export const advice: Partial<Record<string, string>> = {
   token_invalid_client: clientAuthentication,
   token_invalid_request: clientAuthentication,
   token_unauthorized_client: clientAuthentication,
   email_elsewhere:
     'An email address came under another name: --email-claim NAME (OpenID Connect), --email-attribute NAME or NameID (SAML).',
-  email_several: 'Two different email addresses came: name one with --email-claim or --email-attribute.',
-  tenant_domains: 'Name the domains of each tenant: npm run connections -- update SLUG --tenant ID=DOMAIN [--tenant …]',
-  email_claim_untrusted: 'The claim of --email-claim links and creates users only with --trust-claim.',
+  email_several:
+    'Two different email addresses came: name one with --email-claim or --email-attribute.',
+  tenant_domains:
+    'Name the domains of each tenant: npm run connections -- update SLUG --tenant ID=DOMAIN [--tenant …]',
+  email_claim_untrusted:
+    'The claim of --email-claim links and creates users only with --trust-claim.',
 }

@@ -15,7 +15,8 @@ async function withKeys(...keys: Buffer[]) {
   const { decryptSecrets, encryptSecrets } = await import('./secrets')
   return {
     encrypt: () => encryptSecrets(secrets, binding),
-    decrypt: (encryptedSecrets: string) => decryptSecrets({ id: 'id', settings, encryptedSecrets }),
+    decrypt: (encryptedSecrets: string) =>
+      decryptSecrets({ id: 'id', settings, encryptedSecrets }),
   }
 }
 
@@ -28,14 +29,18 @@ test('the first key encrypts, and every key decrypts', async () => {
   const encrypted = await (await withKeys(first, second)).encrypt()
   for (const keys of [[first], [second, first]])
     expect(await (await withKeys(...keys)).decrypt(encrypted)).toEqual(secrets)
-  await expect((await withKeys(second, third)).decrypt(encrypted)).rejects.toMatchObject({ check: 'secrets' })
+  await expect((await withKeys(second, third)).decrypt(encrypted)).rejects.toMatchObject({
+    check: 'secrets',
+  })
 })
 
 test('encrypts with a key derived from ENCRYPTION_KEY, and decrypts earlier data, encrypted with ENCRYPTION_KEY itself', async () => {
   const { decrypt } = await withKeys(second, first)
   for (const key of [first, second, deriveKey(first, 'connection-secrets')])
     expect(await decrypt(await encryptedWith(key))).toEqual(secrets)
-  await expect(decrypt(await encryptedWith(deriveKey(first, 'another')))).rejects.toMatchObject({ check: 'secrets' })
+  await expect(
+    decrypt(await encryptedWith(deriveKey(first, 'another'))),
+  ).rejects.toMatchObject({ check: 'secrets' })
   const encrypted = await (await withKeys(first)).encrypt()
   const { compactDecrypt } = await import('jose')
   await expect(compactDecrypt(encrypted, first)).rejects.toThrow()

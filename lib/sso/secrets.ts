@@ -3,20 +3,36 @@ import { decryptText, encryptText } from '../settings/encryption'
 import type { Connection } from './connection'
 import { SignInRejected } from './rejection'
 
-/** The secrets of a connection: our client secret for OpenID Connect, or our private keys for SAML. */
+/**
+ * The secrets of a connection: our client secret for OpenID Connect, or our private keys
+ * for SAML.
+ */
 export type Secrets = Record<string, string>
 
-/** Encrypts secrets with the first key of ENCRYPTION_KEY, and binds them to values from `bindingOf`. */
-export function encryptSecrets(secrets: Secrets, binding: Record<string, string>): Promise<string> {
+/**
+ * Encrypts secrets with the first key of ENCRYPTION_KEY, and binds them to values from
+ * `bindingOf`.
+ */
+export function encryptSecrets(
+  secrets: Secrets,
+  binding: Record<string, string>,
+): Promise<string> {
   return encryptText(JSON.stringify(secrets), 'connection-secrets', binding)
 }
 
-/** Decrypts the secrets of a connection. Throws SignInRejected if no key matches, or if the binding has changed. */
+/**
+ * Decrypts the secrets of a connection. Throws SignInRejected if no key matches, or if
+ * the binding has changed.
+ */
 export async function decryptSecrets(
   connection: Pick<Connection, 'id' | 'settings' | 'encryptedSecrets'>,
 ): Promise<Secrets> {
   try {
-    const secrets = await decryptText(connection.encryptedSecrets ?? '', 'connection-secrets', bindingOf(connection))
+    const secrets = await decryptText(
+      connection.encryptedSecrets ?? '',
+      'connection-secrets',
+      bindingOf(connection),
+    )
     if (secrets !== null) return JSON.parse(secrets)
     throw new Error(
       'The secrets can’t be decrypted: no key in ENCRYPTION_KEY encrypted them for this issuer and client.',
@@ -26,11 +42,25 @@ export async function decryptSecrets(
   }
 }
 
-/** The values that the secrets of a connection are bound to. Decryption fails if any of them has changed. */
-export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Record<string, string> {
+/**
+ * The values that the secrets of a connection are bound to. Decryption fails if any of
+ * them has changed.
+ */
+export function bindingOf({
+  id,
+  settings,
+}: Pick<Connection, 'id' | 'settings'>): Record<string, string> {
   const { issuer } = settings
-  if (settings.kind === 'oidc') return { connection: id, issuer, clientId: settings.clientId }
+  if (settings.kind === 'oidc')
+    return { connection: id, issuer, clientId: settings.clientId }
   const fingerprintOf = (pem?: string) => pem && new X509Certificate(pem).fingerprint256
-  const [certificate, next] = [settings.certificate, settings.nextCertificate].map(fingerprintOf)
-  return { connection: id, issuer, certificate: certificate!, ...(next && { nextCertificate: next }) }
+  const [certificate, next] = [settings.certificate, settings.nextCertificate].map(
+    fingerprintOf,
+  )
+  return {
+    connection: id,
+    issuer,
+    certificate: certificate!,
+    ...(next && { nextCertificate: next }),
+  }
 }

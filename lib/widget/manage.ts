@@ -6,19 +6,33 @@ import { isTokenLive } from './session'
 
 const maxOrigins = 50
 
-/** Throws UsageError unless a text is an origin as browsers send it (RFC 6454), with https, or http on this machine. */
+/**
+ * Throws UsageError unless a text is an origin as browsers send it (RFC 6454), with
+ * https, or http on this machine.
+ */
 export function demandOrigin(text: string): void {
   const example = 'an origin, like https://www.example.com'
-  if (!URL.canParse(text) || !/^https?:/i.test(text)) throw new UsageError(`“${text}” is not ${example}.`)
+  if (!URL.canParse(text) || !/^https?:/i.test(text))
+    throw new UsageError(`“${text}” is not ${example}.`)
   const { origin, protocol, hostname } = new URL(text)
-  if (hostname.includes('*')) throw new UsageError(`“${text}” has a wildcard: add each origin separately.`)
-  if (origin !== text) throw new UsageError(`“${text}” is not exactly what browsers send: use ${origin}`)
+  if (hostname.includes('*'))
+    throw new UsageError(`“${text}” has a wildcard: add each origin separately.`)
+  if (origin !== text)
+    throw new UsageError(`“${text}” is not exactly what browsers send: use ${origin}`)
   if (protocol === 'http:' && !isLoopback(hostname))
-    throw new UsageError(`“${text}” must begin with https://. Only localhost may use http://.`)
+    throw new UsageError(
+      `“${text}” must begin with https://. Only localhost may use http://.`,
+    )
 }
 
-/** Creates a token of a widget, `wgt_` and 43 characters. Only its hash and its last four characters are stored. */
-export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient): Promise<string> {
+/**
+ * Creates a token of a widget, `wgt_` and 43 characters. Only its hash and its last four
+ * characters are stored.
+ */
+export async function createWidgetToken(
+  widgetId: string,
+  tx: Prisma.TransactionClient,
+): Promise<string> {
   const token = `wgt_${newSecret()}`
   const hint = token.slice(-4)
   if (hint.startsWith('-')) return createWidgetToken(widgetId, tx) // `revoke` would parse it as a flag
@@ -26,14 +40,27 @@ export async function createWidgetToken(widgetId: string, tx: Prisma.Transaction
   return token
 }
 
-/** Adds a widget, and returns its token. Throws UsageError if the slug is taken or an origin is invalid. */
-export async function addWidget(slug: string, name: string, origins: string[]): Promise<string> {
+/**
+ * Adds a widget, and returns its token. Throws UsageError if the slug is taken or an
+ * origin is invalid.
+ */
+export async function addWidget(
+  slug: string,
+  name: string,
+  origins: string[],
+): Promise<string> {
   for (const origin of origins) demandOrigin(origin)
-  if (origins.length > maxOrigins) throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
+  if (origins.length > maxOrigins)
+    throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
   return transaction(async (tx) => {
-    const [widget] = await tx.widget.createManyAndReturn({ data: [{ slug, name }], skipDuplicates: true })
+    const [widget] = await tx.widget.createManyAndReturn({
+      data: [{ slug, name }],
+      skipDuplicates: true,
+    })
     if (!widget) throw new UsageError(`There is already a widget ${slug}.`)
-    await tx.widgetOrigin.createMany({ data: [...new Set(origins)].map((origin) => ({ widgetId: widget.id, origin })) })
+    await tx.widgetOrigin.createMany({
+      data: [...new Set(origins)].map((origin) => ({ widgetId: widget.id, origin })),
+    })
     return createWidgetToken(widget.id, tx)
   })
 }
@@ -54,23 +81,44 @@ export async function listWidgets(slug?: string) {
       },
     },
   })
-  return widgets.map(({ origins, ...widget }) => ({ ...widget, origins: origins.map(({ origin }) => origin) }))
+  return widgets.map(({ origins, ...widget }) => ({
+    ...widget,
+    origins: origins.map(({ origin }) => origin),
+  }))
 }
 
-/** Approves an origin. Throws UsageError if `demandOrigin` rejects it, or if the widget has 50 origins. */
-export async function addOrigin({ id, origins }: ListedWidget, origin: string): Promise<void> {
+/**
+ * Approves an origin. Throws UsageError if `demandOrigin` rejects it, or if the widget
+ * has 50 origins.
+ */
+export async function addOrigin(
+  { id, origins }: ListedWidget,
+  origin: string,
+): Promise<void> {
   demandOrigin(origin)
   if (origins.length >= maxOrigins && !origins.includes(origin))
     throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
-  await prisma().widgetOrigin.createMany({ data: [{ widgetId: id, origin }], skipDuplicates: true })
+  await prisma().widgetOrigin.createMany({
+    data: [{ widgetId: id, origin }],
+    skipDuplicates: true,
+  })
 }
 
 /** Removes an approved origin. Returns whether it was approved. */
-export async function removeOrigin({ id }: ListedWidget, origin: string): Promise<boolean> {
-  return (await prisma().widgetOrigin.deleteMany({ where: { widgetId: id, origin } })).count === 1
+export async function removeOrigin(
+  { id }: ListedWidget,
+  origin: string,
+): Promise<boolean> {
+  return (
+    (await prisma().widgetOrigin.deleteMany({ where: { widgetId: id, origin } }))
+      .count === 1
+  )
 }
 
-/** Creates a token of a widget, and returns it. The current tokens expire after `keepSeconds` or earlier. */
+/**
+ * Creates a token of a widget, and returns it. The current tokens expire after
+ * `keepSeconds` or earlier.
+ */
 export function rotateToken({ id }: ListedWidget, keepSeconds: number): Promise<string> {
   return transaction(async (tx) => {
     await tx.$executeRaw`
@@ -94,7 +142,10 @@ export async function countLiveTokens({ id }: ListedWidget): Promise<number> {
 }
 
 /** Disables a widget, so that it gets no more JWTs, or enables it again. */
-export async function setDisabled({ id }: ListedWidget, isDisabled: boolean): Promise<void> {
+export async function setDisabled(
+  { id }: ListedWidget,
+  isDisabled: boolean,
+): Promise<void> {
   const since = isDisabled ? Prisma.sql`coalesce(disabled_at, now())` : Prisma.sql`NULL`
   await prisma().$executeRaw`UPDATE widgets SET disabled_at = ${since} WHERE id = ${id}`
 }

@@ -11,8 +11,14 @@ type PresentedWidget = { id: string; slug: string; isApproved: boolean; now: num
 /** A condition on a row of `widget_tokens`: whether the token is valid. */
 export const isTokenLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
-/** Returns the widget of a live token, and whether `origin` is approved for the widget. Null for other tokens. */
-export async function findPresentedWidget(widgetToken: string, origin: string | null): Promise<PresentedWidget | null> {
+/**
+ * Returns the widget of a live token, and whether `origin` is approved for the widget.
+ * Null for other tokens.
+ */
+export async function findPresentedWidget(
+  widgetToken: string,
+  origin: string | null,
+): Promise<PresentedWidget | null> {
   const [row] = await prisma().$queryRaw<PresentedWidget[]>`
     SELECT widget.id, slug, floor(extract(epoch FROM now()))::int AS now,
       EXISTS (SELECT FROM widget_origins WHERE widget_id = widget.id AND origin = ${origin}) AS "isApproved"
@@ -22,9 +28,24 @@ export async function findPresentedWidget(widgetToken: string, origin: string | 
   return row ?? null
 }
 
-/** Returns a JWT for a page of an approved origin. It has its own type, issuer and keys (RFC 8725 §3.11). */
-export function signWidgetToken({ id, slug, now }: PresentedWidget, origin: string, keys: SigningKeys) {
+/**
+ * Returns a JWT for a page of an approved origin. It has its own type, issuer and keys
+ * (RFC 8725 §3.11).
+ */
+export function signWidgetToken(
+  { id, slug, now }: PresentedWidget,
+  origin: string,
+  keys: SigningKeys,
+) {
   const exp = now + lifetimes.widgetToken
-  const claims = { iss: `${env().PUBLIC_URL}/widget`, aud: 'widget', sub: id, widget: slug, origin, iat: now, exp }
+  const claims = {
+    iss: `${env().PUBLIC_URL}/widget`,
+    aud: 'widget',
+    sub: id,
+    widget: slug,
+    origin,
+    iat: now,
+    exp,
+  }
   return { token: signJwt('widget+jwt', claims, keys), expiresAt: new Date(exp * 1_000) }
 }

@@ -12,7 +12,10 @@ import { endListedSession } from '@/lib/session/list'
 import { endOtherSessions } from '@/lib/session/revoke'
 import { env, sendsMail } from '@/lib/settings/env'
 
-/** Handles the forms of the account page, from this site only. Works without scripts, and with an expired JWT. */
+/**
+ * Handles the forms of the account page, from this site only. Works without scripts, and
+ * with an expired JWT.
+ */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'account-page', method: 'POST' },
   async ({ request, addToLog }) => {
@@ -22,9 +25,17 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     if (!session) return seeOther('/?next=/account')
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     const form = await readForm(request)
-    const [currentPassword, password, id] = [form.get('current'), form.get('password'), form.get('session')]
+    const [currentPassword, password, id] = [
+      form.get('current'),
+      form.get('password'),
+      form.get('session'),
+    ]
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
-      const changing = changePassword(session, { currentPassword, password }, await passwordClientOf(request))
+      const changing = changePassword(
+        session,
+        { currentPassword, password },
+        await passwordClientOf(request),
+      )
       const problem = await changing.then(() => null, problemOf)
       if (problem) return seeOther(`/account?problem=${problem}`)
       if (sendsMail()) after(sendAfterRequest)
@@ -36,7 +47,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   },
 )
 
-/** Returns the name of the text that explains why the password was not changed, or that the outcome is unknown. */
+/**
+ * Returns the name of the text that explains why the password was not changed, or that
+ * the outcome is unknown.
+ */
 function problemOf(error: unknown): string {
   if (error instanceof ApiError) {
     const { code, details } = error
@@ -44,6 +58,9 @@ function problemOf(error: unknown): string {
     if (code === 'RATE_LIMITED') return 'limited'
     if (details.issues) return details.issues[0]!.code
   }
-  log.error({ route: 'account-page', cause: describeCause(error) }, 'a password could not be changed')
+  log.error(
+    { route: 'account-page', cause: describeCause(error) },
+    'a password could not be changed',
+  )
   return 'unknown'
 }

@@ -8,15 +8,23 @@ import type { Client } from '@/lib/password/sign-in'
 import { type LiveSession, requireSession } from '@/lib/session/find'
 import { sendsMail } from '@/lib/settings/env'
 
-/** Returns the handlers by which users change their password or second factor. The handlers send the queued notices. */
+/**
+ * Returns the handlers by which users change their password or second factor. The
+ * handlers send the queued notices.
+ */
 export function userRoute<Body extends object, Result extends object>(
   operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
-  act: (session: LiveSession, body: Body, client: Client) => Promise<Omit<Result, 'ok'>> | Promise<void>,
+  act: (
+    session: LiveSession,
+    body: Body,
+    client: Client,
+  ) => Promise<Omit<Result, 'ok'>> | Promise<void>,
 ) {
   return route(operation, async ({ request, body, respond, addToLog }) => {
     const session = await requireSession(request.headers)
     addToLog({ userId: session.userId, sessionId: session.sessionId })
-    if ('code' in body || 'recoveryCode' in body) addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })
+    if ('code' in body || 'recoveryCode' in body)
+      addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })
     const result = await act(session, body, await passwordClientOf(request))
     if (sendsMail()) after(sendAfterRequest)
     return respond({ ok: true, ...result } as Result)

@@ -8,7 +8,10 @@ import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 
-/** Emails a reset link to the address in the form of the forgot-password page. Works without scripts. */
+/**
+ * Emails a reset link to the address in the form of the forgot-password page. Works
+ * without scripts.
+ */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'forgot-password-page', method: 'POST', setting: 'SMTP_URL' },
   async ({ request }) => {
@@ -16,7 +19,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const email = (await readForm(request)).get('email') ?? ''
     try {
       const emails = parseEmail(email)
-      after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
+      after(() =>
+        mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)),
+      )
       return seeOther('/forgot-password?sent')
     } catch (error) {
       if (error instanceof ApiError) return seeOther('/forgot-password?invalid')

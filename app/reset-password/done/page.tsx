@@ -5,5 +5,12 @@ import { ResetResult } from '../reset-result'
 /** What a reload shows after the password was changed. */
 export default async function PasswordChangedPage() {
   const { app, shared, reset } = await texts()
-  return <ResetResult {...{ app, shared }} texts={reset} signInUrl={passwordSignInUrl()} ending="done" />
+  return (
+    <ResetResult
+      {...{ app, shared }}
+      texts={reset}
+      signInUrl={passwordSignInUrl()}
+      ending="done"
+    />
+  )
 }

@@ -1,4 +1,5 @@
-// Posts the code, then opens the destination. Inlined, so that the sign-in does not wait for other scripts.
+// Posts the code, then opens the destination. Inlined, so that the sign-in does not wait
+// for other scripts.
 ;(() => {
   const { code } = window.urlSecrets
   const lookUpMs = 5_000
@@ -8,10 +9,13 @@
   window.earlyExchange = exchange
   exchange.response
     .then(async (response) => {
-      // The code was rejected, for example because a second click had used it. Looks up who is signed in.
+      // The code was rejected, for example because a second click had used it. Looks up
+      // who is signed in.
       if (response.status === 400) {
         const signal = window.abortAfter(lookUpMs)
-        window.earlyLookUp = fetch(sessionPath, { cache: 'no-store', signal }).catch(() => null)
+        window.earlyLookUp = fetch(sessionPath, { cache: 'no-store', signal }).catch(
+          () => null,
+        )
       }
       const { ok } = await response.clone().json()
       if (!ok) return

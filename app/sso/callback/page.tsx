@@ -22,8 +22,13 @@ const icons: Partial<Record<string, IconName>> = {
   attempt_invalid: 'chain',
 }
 
-/** The landing page of a sign-in: `?code=…` or `?error=…`, optionally with `&next=…`. The browser posts the code. */
-export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/callback'>) {
+/**
+ * The landing page of a sign-in: `?code=…` or `?error=…`, optionally with `&next=…`. The
+ * browser posts the code.
+ */
+export default async function SsoCallbackPage({
+  searchParams,
+}: PageProps<'/sso/callback'>) {
   const { code, error, next } = await searchParams
   const { app, language, shared, sso } = await texts()
   const { SIGN_IN_URL, DASHBOARD_URL, PUBLIC_URL } = env()
@@ -78,7 +83,13 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   )
 }
 
-/** Whether an error is one of our codes. Other text in the URL may come from an attacker, so it is never shown. */
-function isKnown<Texts extends object>(error: unknown, known: Texts): error is keyof Texts & string {
+/**
+ * Whether an error is one of our codes. Other text in the URL may come from an attacker,
+ * so it is never shown.
+ */
+function isKnown<Texts extends object>(
+  error: unknown,
+  known: Texts,
+): error is keyof Texts & string {
   return typeof error === 'string' && Object.hasOwn(known, error)
 }

@@ -5,7 +5,12 @@ import { Address } from '@/app/_ui/address'
 import type { PageTexts } from '@/app/_ui/form'
 import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
-import { isRetryable, markPageReady, maxRetries, useAttempts } from '@/app/_ui/use-attempts'
+import {
+  isRetryable,
+  markPageReady,
+  maxRetries,
+  useAttempts,
+} from '@/app/_ui/use-attempts'
 import { useWait, WaitText } from '@/app/_ui/wait'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import * as paths from '@/lib/contract/paths'
@@ -14,7 +19,8 @@ import { inRelativeTime } from '@/lib/page/relative-time'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 
-const lastRetryMs = 0.75 * lifetimes.code * 1_000 // at a later retry, the code might have expired
+// at a later retry, the code might have expired
+const lastRetryMs = 0.75 * lifetimes.code * 1_000
 const readingMs = 1_500 // time for the user to read who is signed in
 const lookUpMs = 5_000
 const otherTabMs = 2_000 // another tab that used the same code may still get its session
@@ -33,7 +39,10 @@ declare global {
   interface Window {
     /** The exchange that early-exchange.inline.js started. */
     earlyExchange?: Sent
-    /** The lookup of the session, which early-exchange.inline.js starts after a rejected code. */
+    /**
+     * The lookup of the session, which early-exchange.inline.js starts after a rejected
+     * code.
+     */
     earlyLookUp?: Promise<Response | null>
   }
 }
@@ -50,18 +59,28 @@ type Properties = PageTexts & {
 // module state, because React runs effects twice in development
 let firstAttempt: Promise<Outcome> | undefined
 
-/** Exchanges the code in the URL. The response sets the session cookies. Then opens the destination. */
+/**
+ * Exchanges the code in the URL. The response sets the session cookies. Then opens the
+ * destination.
+ */
 export function SsoLanding(properties: Properties) {
-  const { app, language, texts, shared, destination, signInUrl, hasCode, hasSession } = properties
+  const { app, language, texts, shared, destination, signInUrl, hasCode, hasSession } =
+    properties
   const { step, retries, setStep, track } = useAttempts(hasCode)
   const [account, setAccount] = useState<string | null>(null)
   const signsInAgain = useRef(false)
   const { kind } = step
-  const canRetry = isRetryable(step) && urlSecret('code') !== null && (kind === 'offline' || retries < maxRetries)
+  const canRetry =
+    isRetryable(step) &&
+    urlSecret('code') !== null &&
+    (kind === 'offline' || retries < maxRetries)
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   const wait = useWait(canRetry ? waitSeconds : 0, step)
 
-  /** Continues with an existing session of this browser, for example after Back or a second click. */
+  /**
+   * Continues with an existing session of this browser, for example after Back or a
+   * second click.
+   */
   async function goOnIfSignedIn(isLast = false): Promise<void> {
     const email = await signedInAs()
     if (signsInAgain.current) return
@@ -90,7 +109,8 @@ export function SsoLanding(properties: Properties) {
     await track(checked, again)
   }
 
-  // A layout effect corrects the page before the first paint. The server can't see a code in the fragment.
+  // A layout effect corrects the page before the first paint. The server can't see a code
+  // in the fragment.
   useLayoutEffect(() => {
     markPageReady()
     const code = urlSecret('code')
@@ -99,7 +119,9 @@ export function SsoLanding(properties: Properties) {
       if (hasSession) goOnIfSignedIn(true)
       return
     }
-    firstAttempt ??= window.earlyExchange ? outcomeOf(window.earlyExchange) : exchange(code)
+    firstAttempt ??= window.earlyExchange
+      ? outcomeOf(window.earlyExchange)
+      : exchange(code)
     delete window.earlyExchange
     show(firstAttempt)
   }, [])
@@ -136,7 +158,12 @@ export function SsoLanding(properties: Properties) {
   }
   if (kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done') {
     const done = kind === 'done'
-    const bodies = { ready: texts.workingBody, sending: texts.workingBody, slow: texts.slow, done: texts.doneBody }
+    const bodies = {
+      ready: texts.workingBody,
+      sending: texts.workingBody,
+      slow: texts.slow,
+      done: texts.doneBody,
+    }
     return (
       <Screen
         app={app}
@@ -147,7 +174,9 @@ export function SsoLanding(properties: Properties) {
       >
         <p role="status">{bodies[kind]}</p>
         {done && <div className="actions">{continueLink('button')}</div>}
-        {kind === 'slow' && <div className="actions">{signInAgainLink('button quiet')}</div>}
+        {kind === 'slow' && (
+          <div className="actions">{signInAgainLink('button quiet')}</div>
+        )}
       </Screen>
     )
   }
@@ -159,7 +188,12 @@ export function SsoLanding(properties: Properties) {
     ...(!canRetry && { limited: texts.limitedLong, unavailable: texts.gaveUp }),
   }[kind]
   return (
-    <Screen app={app} title={title} icon={icons[kind]} focus={hasCode || kind !== 'no-secret'}>
+    <Screen
+      app={app}
+      title={title}
+      icon={icons[kind]}
+      focus={hasCode || kind !== 'no-secret'}
+    >
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry && <WaitText {...{ shared, language, wait }} />}
       <div className="actions">
@@ -197,8 +231,14 @@ async function signedInAs(): Promise<string | null> {
   }
 }
 
-/** Whether the request was certainly not processed, and the code will still be valid after the wait. */
+/**
+ * Whether the request was certainly not processed, and the code will still be valid after
+ * the wait.
+ */
 function canRetryInTime(outcome: Outcome): boolean {
   if (!isRetryable(outcome)) return false
-  return outcome.kind === 'offline' || performance.now() + outcome.waitSeconds * 1000 <= lastRetryMs
+  return (
+    outcome.kind === 'offline' ||
+    performance.now() + outcome.waitSeconds * 1000 <= lastRetryMs
+  )
 }

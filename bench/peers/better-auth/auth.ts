@@ -3,7 +3,10 @@ import { betterAuth } from 'better-auth'
 import { oneTimeToken } from 'better-auth/plugins/one-time-token'
 import { pool } from './pool'
 
-/** better-auth with its defaults for production, except for settings that make it comparable with the product. */
+/**
+ * better-auth with its defaults for production, except for settings that make it
+ * comparable with the product.
+ */
 export const auth = betterAuth({
   baseURL: process.env.PUBLIC_URL,
   secret: process.env.BETTER_AUTH_SECRET,

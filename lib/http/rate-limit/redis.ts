@@ -3,12 +3,16 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
 import type { Consume, LimiterOptions } from './limit'
 
-/** Connects to the Redis server at REDIS_URL. Connects again whenever the connection is lost. */
+/**
+ * Connects to the Redis server at REDIS_URL. Connects again whenever the connection is
+ * lost.
+ */
 export async function connectRedis(options: LimiterOptions): Promise<Consume> {
   const redis = new Redis(env().REDIS_URL!, {
     lazyConnect: true,
     enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false, // this process has counted these requests in memory
+    // this process has counted these requests in memory
+    autoResendUnfulfilledCommands: false,
     commandTimeout: 400,
     socketTimeout: 2_000, // ends a connection that died silently
   })

@@ -4,7 +4,10 @@ import { RateLimiterRes } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
 import type { Consume, LimiterOptions } from './limit'
 
-/** Connects to an Upstash Redis over HTTP. Its client sends concurrent commands in one request. */
+/**
+ * Connects to an Upstash Redis over HTTP. Its client sends concurrent commands in one
+ * request.
+ */
 export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions): Consume {
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env()
   const signal = () => AbortSignal.timeout(400)
@@ -19,8 +22,10 @@ export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions):
   return async (key) => {
     const { success, remaining, reset } = await limiter.limit(String(key))
     const result = new RateLimiterRes(remaining, reset - Date.now())
-    // Otherwise, a result without a number would block the client, and a clock set back would block it for too long.
-    if (Number.isNaN(remaining) || result.msBeforeNext > duration * 1000) blockedUntil.clear()
+    // Otherwise, a result without a number would block the client, and a clock set back
+    // would block it for too long.
+    if (Number.isNaN(remaining) || result.msBeforeNext > duration * 1000)
+      blockedUntil.clear()
     if (!success) throw result
     return result
   }

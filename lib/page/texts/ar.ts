@@ -2,10 +2,12 @@ import { lifetimes } from '../../contract/lifetimes'
 import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
-// In the nominative, such as “دقيقتان”, because the texts use “مدة صلاحيته …”, not “لمدة …”.
+// In the nominative, such as “دقيقتان”, because the texts use “مدة صلاحيته …”, not “لمدة
+// …”.
 const codeLifetime = lifetimes.code === 60 ? 'دقيقة واحدة' : inUnits(lifetimes.code, 'ar')
 const signInLifetime = inUnits(lifetimes.signIn, 'ar')
-const tokenLifetime = lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : inUnits(lifetimes.resetToken, 'ar')
+const tokenLifetime =
+  lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : inUnits(lifetimes.resetToken, 'ar')
 
 /** Prevents an inserted name or address from reordering the Arabic text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`
@@ -76,7 +78,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     slow: 'لا يزال تسجيل الدخول جاريًا. يُرجى إبقاء هذه الصفحة مفتوحة.',
     emptyPassword: 'يُرجى إدخال كلمة المرور.',
     another: 'استخدام حساب آخر',
-    wrongPassword: 'عنوان البريد الإلكتروني أو كلمة المرور غير صحيحة. يُرجى التحقق منهما، ثم إعادة المحاولة.',
+    wrongPassword:
+      'عنوان البريد الإلكتروني أو كلمة المرور غير صحيحة. يُرجى التحقق منهما، ثم إعادة المحاولة.',
     limited: {
       title: 'تسجيل الدخول متوقف مؤقتًا',
       body: 'جرت محاولات كثيرة جدًا بعنوان البريد الإلكتروني هذا أو من شبكتك.',
@@ -120,8 +123,10 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     body: 'الخطأ من جانبنا، لا من جانبك. يُرجى إعادة المحاولة بعد قليل.',
   },
   sso: {
-    noScript: 'يلزم JavaScript لتشغيل هذه الصفحة. يُرجى تفعيله من إعدادات المتصفح، ثم تسجيل الدخول مجددًا.',
-    notLoaded: 'لم يُحمَّل جزء من هذه الصفحة. يُرجى التحقق من الاتصال بالإنترنت، ثم تسجيل الدخول مجددًا.',
+    noScript:
+      'يلزم JavaScript لتشغيل هذه الصفحة. يُرجى تفعيله من إعدادات المتصفح، ثم تسجيل الدخول مجددًا.',
+    notLoaded:
+      'لم يُحمَّل جزء من هذه الصفحة. يُرجى التحقق من الاتصال بالإنترنت، ثم تسجيل الدخول مجددًا.',
     working: 'جارٍ تسجيل الدخول',
     workingBody: 'لن يستغرق ذلك سوى لحظات.',
     slow: 'لا يزال تسجيل الدخول جاريًا. يُرجى إبقاء هذه الصفحة مفتوحة.',
@@ -246,8 +251,10 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     emptyPassword: 'يُرجى إدخال كلمة مرور جديدة.',
     issues: {
       too_short: `يجب ألا يقل عدد أحرف كلمة المرور عن ${passwordMinLength}.`,
-      too_long: 'يجب ألا تتجاوز كلمة المرور 72 حرفًا. يُحتسب الحرف العربي بحرفين، والرمز التعبيري بأكثر من ذلك.',
-      invalid_characters: 'يجب أن تقتصر كلمة المرور على أحرف ورموز يمكن كتابتها بلوحة المفاتيح.',
+      too_long:
+        'يجب ألا تتجاوز كلمة المرور 72 حرفًا. يُحتسب الحرف العربي بحرفين، والرمز التعبيري بأكثر من ذلك.',
+      invalid_characters:
+        'يجب أن تقتصر كلمة المرور على أحرف ورموز يمكن كتابتها بلوحة المفاتيح.',
       too_guessable: 'يُرجى اختيار كلمة مرور أصعب تخمينًا.',
       breached: 'ظهرت كلمة المرور هذه في تسريب بيانات. يُرجى اختيار كلمة مرور أخرى.',
     },
@@ -279,7 +286,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       body: 'لاختيار كلمة مرور جديدة، يُرجى استخدام الرابط الوارد في رسالة البريد الإلكتروني التي أرسلناها إليك. وإذا وصلت إلى هنا عبر «فتح في المتصفح»، فقد ضاع الرابط: يُرجى نسخه من الرسالة ولصقه في المتصفح.',
     },
     newLink: 'طلب رابط جديد',
-    newLinkWithoutPlace: 'لطلب رابط جديد، يُرجى اختيار «هل نسيت كلمة المرور؟» في الصفحة التي اعتدت تسجيل الدخول منها.',
+    newLinkWithoutPlace:
+      'لطلب رابط جديد، يُرجى اختيار «هل نسيت كلمة المرور؟» في الصفحة التي اعتدت تسجيل الدخول منها.',
     limited: {
       title: 'وردت طلبات كثيرة جدًا من شبكتك',
       body: 'لم تتغيّر كلمة المرور، وما كتبته لا يزال هنا.',
@@ -338,7 +346,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
   mail: {
     link: 'إذا لم يعمل الزر، فيُرجى نسخ العنوان التالي ولصقه في المتصفح:',
     device: `${isolated('{browser}')} على ${isolated('{system}')}`,
-    // The subjects end with the name, and contain no isolates, because mail filters may distrust them.
+    // The subjects end with the name, and contain no isolates, because mail filters may
+    // distrust them.
     reset: {
       subject: `اختيار كلمة مرور جديدة لحسابك في ${app}`,
       title: 'اختيار كلمة مرور جديدة',
@@ -385,7 +394,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
         plain: 'بتاريخ {when}، تم تسجيل الدخول هذا.',
         fromDevice: `بتاريخ {when}، تم تسجيل الدخول هذا باستخدام ${isolated('{device}')}.`,
       },
-      notYou: 'إذا كان تسجيل الدخول هذا منك، فلا يلزم اتخاذ أي إجراء. وإلا، فيُرجى اختيار كلمة مرور جديدة فورًا.',
+      notYou:
+        'إذا كان تسجيل الدخول هذا منك، فلا يلزم اتخاذ أي إجراء. وإلا، فيُرجى اختيار كلمة مرور جديدة فورًا.',
     },
     emailChanged: {
       subject: `تم تغيير عنوان البريد الإلكتروني لحسابك في ${app}`,
@@ -397,7 +407,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     secondFactor: {
       button: 'اختيار كلمة مرور جديدة',
-      notYou: 'إذا كان هذا الإجراء منك، فلا يلزم فعل أي شيء. وإلا، فيُرجى اختيار كلمة مرور أخرى فورًا.',
+      notYou:
+        'إذا كان هذا الإجراء منك، فلا يلزم فعل أي شيء. وإلا، فيُرجى اختيار كلمة مرور أخرى فورًا.',
       support: 'إذا لم تكن تتوقع ذلك، فيُرجى أيضًا إبلاغ فريق الدعم.',
       on: {
         subject: `أصبح تسجيل الدخول إلى ${app} يتطلب رمزًا`,
@@ -458,8 +469,10 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
         newCodes: 'الحصول على رموز استرداد جديدة',
         switchOff: 'إيقاف تطبيق المصادقة',
       },
-      noScript: 'تتطلّب هذه الصفحة JavaScript. يُرجى تفعيله في إعدادات المتصفح، ثم إعادة تحميل هذه الصفحة.',
-      notLoaded: 'جزء من هذه الصفحة مفقود. يُرجى التحقق من اتصالك، ثم إعادة تحميل هذه الصفحة.',
+      noScript:
+        'تتطلّب هذه الصفحة JavaScript. يُرجى تفعيله في إعدادات المتصفح، ثم إعادة تحميل هذه الصفحة.',
+      notLoaded:
+        'جزء من هذه الصفحة مفقود. يُرجى التحقق من اتصالك، ثم إعادة تحميل هذه الصفحة.',
       name: 'تطبيق المصادقة',
       off: 'لحماية أفضل لحسابك: بعد كلمة المرور، سنطلب رمزًا من تطبيق على هاتفك.',
       on: 'عند تسجيل الدخول بكلمة المرور، نطلب رمزًا.',
@@ -482,7 +495,10 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
         title: 'يُرجى الانتظار قليلًا',
         body: 'أُدخلت كلمات مرور أو رموز غير صحيحة مرات كثيرة جدًا. لم يتغيّر أي شيء.',
       },
-      unavailable: { title: 'هذا غير متاح حاليًا', body: 'لم يتغيّر أي شيء، وما كتبته لا يزال هنا.' },
+      unavailable: {
+        title: 'هذا غير متاح حاليًا',
+        body: 'لم يتغيّر أي شيء، وما كتبته لا يزال هنا.',
+      },
       unknown: {
         title: 'انقطع الاتصال',
         body: 'لا يمكننا تحديد ما إذا كان قد تغيّر شيء. يُرجى إعادة تحميل هذه الصفحة لمعرفة ذلك.',
@@ -504,7 +520,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     empty: { password: 'يُرجى إدخال كلمة المرور.', code: 'يُرجى إدخال رمز.' },
     issues: {
       code: {
-        wrong: 'هذا الرمز غير صحيح. يُرجى التحقق من أن هاتفك يضبط الوقت تلقائيًا، ثم إدخال أحدث رمز.',
+        wrong:
+          'هذا الرمز غير صحيح. يُرجى التحقق من أن هاتفك يضبط الوقت تلقائيًا، ثم إدخال أحدث رمز.',
         used: 'سبق استخدام هذا الرمز. يُرجى انتظار الرمز التالي.',
       },
       recoveryCode: {

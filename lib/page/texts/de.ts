@@ -46,7 +46,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     signedOut: 'Sie sind nicht angemeldet',
     justSignedOut: 'Sie wurden abgemeldet',
     signedOutBody: `Melden Sie sich an, um ${app} zu nutzen.`,
-    signedOutWithoutLink: 'Öffnen Sie die Seite, auf der Sie sich normalerweise anmelden.',
+    signedOutWithoutLink:
+      'Öffnen Sie die Seite, auf der Sie sich normalerweise anmelden.',
     forgotPassword: 'Passwort vergessen?',
   },
   signIn: {
@@ -72,7 +73,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     slow: 'Die Anmeldung läuft noch. Lassen Sie diese Seite geöffnet.',
     emptyPassword: 'Geben Sie Ihr Passwort ein.',
     another: 'Anderes Konto verwenden',
-    wrongPassword: 'Die E‑Mail-Adresse oder das Passwort ist falsch. Prüfen Sie beides und versuchen Sie es erneut.',
+    wrongPassword:
+      'Die E‑Mail-Adresse oder das Passwort ist falsch. Prüfen Sie beides und versuchen Sie es erneut.',
     limited: {
       title: 'Die Anmeldung ist vorübergehend gesperrt',
       body: 'Mit dieser E‑Mail-Adresse oder aus Ihrem Netzwerk gab es zu viele Anmeldeversuche.',
@@ -118,7 +120,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
   sso: {
     noScript:
       'Diese Seite benötigt JavaScript. Aktivieren Sie es in den Einstellungen Ihres Browsers und melden Sie sich dann erneut an.',
-    notLoaded: 'Ein Teil der Seite fehlt. Prüfen Sie Ihre Verbindung und melden Sie sich dann erneut an.',
+    notLoaded:
+      'Ein Teil der Seite fehlt. Prüfen Sie Ihre Verbindung und melden Sie sich dann erneut an.',
     working: 'Sie werden angemeldet',
     workingBody: 'Das dauert einen Moment.',
     slow: 'Die Anmeldung läuft noch. Lassen Sie diese Seite geöffnet.',
@@ -245,9 +248,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       too_short: `Das Passwort muss mindestens ${passwordMinLength} Zeichen lang sein.`,
       too_long:
         'Das Passwort darf höchstens 72 Zeichen lang sein. Umlaute, Buchstaben mit Akzent und Emojis zählen als mehrere Zeichen.',
-      invalid_characters: 'Das Passwort darf nur Zeichen enthalten, die sich mit einer Tastatur eingeben lassen.',
+      invalid_characters:
+        'Das Passwort darf nur Zeichen enthalten, die sich mit einer Tastatur eingeben lassen.',
       too_guessable: 'Wählen Sie ein Passwort, das schwerer zu erraten ist.',
-      breached: 'Wählen Sie ein anderes Passwort. Dieses ist bereits in einem Datenleck aufgetaucht.',
+      breached:
+        'Wählen Sie ein anderes Passwort. Dieses ist bereits in einem Datenleck aufgetaucht.',
     },
     personal: `Wählen Sie ein Passwort, das weder den Namen ${app} noch Teile Ihrer E‑Mail-Adresse enthält.`,
     otherIssue: 'Wählen Sie ein anderes Passwort. Dieses kann nicht verwendet werden.',
@@ -343,23 +348,34 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       body: `Mit diesem Link können Sie ein neues Passwort für Ihr Konto bei ${app} wählen.`,
       button: 'Neues Passwort wählen',
       expiry: `Der Link gilt nur einmal und ab dem Versand dieser E‑Mail nur ${tokenLifetime} lang. Nur der neueste Link ist gültig.`,
-      requested: { plain: 'Angefordert am {when}.', fromDevice: 'Angefordert am {when} mit {device}.' },
-      notYou: 'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es wurde nichts geändert.',
+      requested: {
+        plain: 'Angefordert am {when}.',
+        fromDevice: 'Angefordert am {when} mit {device}.',
+      },
+      notYou:
+        'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es wurde nichts geändert.',
     },
     signIn: {
       subject: `Bei ${app} über Ihre Organisation anmelden`,
       title: 'Melden Sie sich über Ihre Organisation an',
       body: `Ihr Konto bei ${app} hat kein eigenes Passwort, das zurückgesetzt werden könnte. Melden Sie sich mit dieser Adresse über Ihre Organisation an.`,
       button: 'Anmelden',
-      requested: { plain: 'Angefordert am {when}.', fromDevice: 'Angefordert am {when} mit {device}.' },
-      notYou: 'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es wurde nichts geändert.',
+      requested: {
+        plain: 'Angefordert am {when}.',
+        fromDevice: 'Angefordert am {when} mit {device}.',
+      },
+      notYou:
+        'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es wurde nichts geändert.',
     },
     changed: {
       subject: `Ihr Passwort für ${app} wurde geändert`,
       title: 'Ihr Passwort wurde geändert',
       body: `Das Passwort Ihres Kontos bei ${app} wurde geändert, und alle anderen Geräte wurden abgemeldet.`,
       button: 'Neuen Link anfordern',
-      requested: { plain: 'Geändert am {when}.', fromDevice: 'Geändert am {when} mit {device}.' },
+      requested: {
+        plain: 'Geändert am {when}.',
+        fromDevice: 'Geändert am {when} mit {device}.',
+      },
       notYou:
         'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, fordern Sie sofort einen neuen Link an und wählen Sie ein anderes Passwort.',
       support:
@@ -370,8 +386,12 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       title: 'Neue Anmeldung bei Ihrem Konto',
       body: `Bei Ihrem Konto bei ${app} gab es eine Anmeldung mit Ihrem Passwort, in einem Browser, in dem dieses Passwort bisher nicht verwendet wurde.`,
       button: 'Neues Passwort wählen',
-      requested: { plain: 'Angemeldet am {when}.', fromDevice: 'Angemeldet am {when} mit {device}.' },
-      notYou: 'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie sofort ein neues Passwort.',
+      requested: {
+        plain: 'Angemeldet am {when}.',
+        fromDevice: 'Angemeldet am {when} mit {device}.',
+      },
+      notYou:
+        'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie sofort ein neues Passwort.',
     },
     emailChanged: {
       subject: `Die E‑Mail-Adresse Ihres Kontos bei ${app} wurde geändert`,
@@ -383,7 +403,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     secondFactor: {
       button: 'Neues Passwort wählen',
-      notYou: 'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie sofort ein anderes Passwort.',
+      notYou:
+        'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie sofort ein anderes Passwort.',
       support: 'Wenn Sie das nicht erwartet haben, informieren Sie auch den Support.',
       on: {
         subject: `Die Anmeldung bei ${app} verlangt jetzt einen Code`,
@@ -414,7 +435,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     change: 'Passwort ändern',
     wrong: 'Das aktuelle Passwort ist falsch. Prüfen Sie es und versuchen Sie es erneut.',
     problems: {
-      limited: 'Es gab zu viele Versuche. Warten Sie einige Minuten und versuchen Sie es dann erneut.',
+      limited:
+        'Es gab zu viele Versuche. Warten Sie einige Minuten und versuchen Sie es dann erneut.',
       unknown:
         'Wir wissen nicht, ob Ihr Passwort geändert wurde. Warten Sie einige Sekunden und versuchen Sie es erneut, oder melden Sie sich mit dem neuen an.',
     },
@@ -433,9 +455,12 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       changed: 'Ihr Passwort wurde geändert. Alle anderen Geräte wurden abgemeldet.',
       ended: 'Das Gerät wurde abgemeldet.',
       others: 'Alle anderen Geräte wurden abgemeldet.',
-      setUp: 'Ihre Authenticator-App ist eingerichtet. Alle anderen Geräte wurden abgemeldet.',
-      newCodes: 'Sie haben neue Wiederherstellungscodes. Die alten funktionieren nicht mehr.',
-      switchOff: 'Ihre Authenticator-App ist ausgeschaltet. Alle anderen Geräte wurden abgemeldet.',
+      setUp:
+        'Ihre Authenticator-App ist eingerichtet. Alle anderen Geräte wurden abgemeldet.',
+      newCodes:
+        'Sie haben neue Wiederherstellungscodes. Die alten funktionieren nicht mehr.',
+      switchOff:
+        'Ihre Authenticator-App ist ausgeschaltet. Alle anderen Geräte wurden abgemeldet.',
     },
     signOutOthers: 'Überall sonst abmelden',
     factor: {
@@ -446,13 +471,18 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       },
       noScript:
         'Diese Seite braucht JavaScript. Aktivieren Sie es in den Einstellungen Ihres Browsers und laden Sie diese Seite dann neu.',
-      notLoaded: 'Ein Teil dieser Seite fehlt. Prüfen Sie Ihre Verbindung und laden Sie diese Seite dann neu.',
+      notLoaded:
+        'Ein Teil dieser Seite fehlt. Prüfen Sie Ihre Verbindung und laden Sie diese Seite dann neu.',
       name: 'Authenticator-App',
       off: 'Machen Sie Ihr Konto sicherer: Nach dem Passwort fragen wir dann nach einem Code aus einer App auf Ihrem Smartphone.',
       on: 'Wenn Sie sich mit Ihrem Passwort anmelden, fragen wir nach einem Code.',
       since: 'Eingeschaltet seit',
       left: 'Übrige Wiederherstellungscodes:',
-      actions: { setUp: 'Einrichten', newCodes: 'Neue Wiederherstellungscodes', switchOff: 'Ausschalten' },
+      actions: {
+        setUp: 'Einrichten',
+        newCodes: 'Neue Wiederherstellungscodes',
+        switchOff: 'Ausschalten',
+      },
       cancel: 'Abbrechen',
       scan: 'Scannen Sie diesen Code mit Ihrer App',
       qr: 'QR-Code',
@@ -485,12 +515,19 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
   },
   secondFactor: {
     title: 'Bestätigen Sie, dass Sie es sind',
-    names: { code: 'Code aus Ihrer Authenticator-App', recoveryCode: 'Wiederherstellungscode' },
+    names: {
+      code: 'Code aus Ihrer Authenticator-App',
+      recoveryCode: 'Wiederherstellungscode',
+    },
     hint: {
       code: 'Sechs Ziffern, die sich alle 30 Sekunden ändern.',
-      recoveryCode: 'Sie haben diese Codes beim Einrichten der App gespeichert. Jeder funktioniert einmal.',
+      recoveryCode:
+        'Sie haben diese Codes beim Einrichten der App gespeichert. Jeder funktioniert einmal.',
     },
-    instead: { code: 'Wiederherstellungscode verwenden', recoveryCode: 'Authenticator-App verwenden' },
+    instead: {
+      code: 'Wiederherstellungscode verwenden',
+      recoveryCode: 'Authenticator-App verwenden',
+    },
     empty: { password: 'Geben Sie Ihr Passwort ein.', code: 'Geben Sie einen Code ein.' },
     issues: {
       code: {
@@ -499,13 +536,15 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
         used: 'Dieser Code wurde bereits verwendet. Warten Sie auf den nächsten.',
       },
       recoveryCode: {
-        wrong: 'Dieser Wiederherstellungscode ist falsch. Prüfen Sie ihn und versuchen Sie es erneut.',
+        wrong:
+          'Dieser Wiederherstellungscode ist falsch. Prüfen Sie ihn und versuchen Sie es erneut.',
         used: 'Dieser Wiederherstellungscode wurde bereits verwendet. Geben Sie einen anderen ein.',
       },
       locked:
         'Es gab zu viele falsche Codes. Die Codes Ihrer App funktionieren deshalb nicht mehr. Verwenden Sie einen Wiederherstellungscode, oder wenden Sie sich an Ihre IT-Abteilung.',
     },
-    expired: 'Das hat zu lange gedauert, oder Ihr Konto wurde geändert. Beginnen Sie noch einmal mit Ihrem Passwort.',
+    expired:
+      'Das hat zu lange gedauert, oder Ihr Konto wurde geändert. Beginnen Sie noch einmal mit Ihrem Passwort.',
     unknown: {
       title: 'Die Verbindung wurde unterbrochen',
       body: 'Wir wissen nicht, ob Sie angemeldet sind. Warten Sie auf den nächsten Code und geben Sie ihn ein.',

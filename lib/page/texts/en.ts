@@ -58,7 +58,8 @@ export const en = (app: string, passwordMinLength: number) => ({
     with: 'Continue with {name}',
     or: 'or',
     invalidEmail: 'Enter an email address, like name@example.com.',
-    unknownEmail: 'There’s no sign-in for this email address. Check it’s correct, or ask your administrator.',
+    unknownEmail:
+      'There’s no sign-in for this email address. Check it’s correct, or ask your administrator.',
     going: 'Taking you to your organization',
     goingBody: 'Sign in with {name}, then you’ll come back here.',
     password: 'Password',
@@ -72,7 +73,8 @@ export const en = (app: string, passwordMinLength: number) => ({
     slow: 'Still signing you in. Keep this page open.',
     emptyPassword: 'Enter your password.',
     another: 'Use another account',
-    wrongPassword: 'The email address or the password is wrong. Check both, then try again.',
+    wrongPassword:
+      'The email address or the password is wrong. Check both, then try again.',
     limited: {
       title: 'Sign-in is paused',
       body: 'There have been too many attempts with this address or from your network.',
@@ -116,7 +118,8 @@ export const en = (app: string, passwordMinLength: number) => ({
     body: 'This is our fault, not yours. Try again in a moment.',
   },
   sso: {
-    noScript: 'This page needs JavaScript. Turn it on in your browser settings, then sign in again.',
+    noScript:
+      'This page needs JavaScript. Turn it on in your browser settings, then sign in again.',
     notLoaded: 'Part of this page is missing. Check your connection, then sign in again.',
     working: 'Signing you in',
     workingBody: 'This takes a moment.',
@@ -242,8 +245,10 @@ export const en = (app: string, passwordMinLength: number) => ({
     emptyPassword: 'Enter a new password.',
     issues: {
       too_short: `Password must be at least ${passwordMinLength} characters.`,
-      too_long: 'Password must be 72 characters or fewer. Accented letters and emoji count as more than one.',
-      invalid_characters: 'Password must only have characters that you can type on a keyboard.',
+      too_long:
+        'Password must be 72 characters or fewer. Accented letters and emoji count as more than one.',
+      invalid_characters:
+        'Password must only have characters that you can type on a keyboard.',
       too_guessable: 'Choose a password that’s harder to guess.',
       breached: 'Choose a different password. This one has appeared in a data breach.',
     } satisfies Record<PasswordIssueCode, string>,
@@ -275,7 +280,8 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: 'To choose a new password, use the link in the email that we sent you. If you came here with “open in browser”, the link got lost: go back to the email, copy the link, and paste it into your browser.',
     },
     newLink: 'Get a new link',
-    newLinkWithoutPlace: 'To get a new link, choose “Forgot password” where you usually sign in.',
+    newLinkWithoutPlace:
+      'To get a new link, choose “Forgot password” where you usually sign in.',
     limited: {
       title: 'Your network has made too many requests',
       body: 'Your password hasn’t been changed, and what you typed is still here.',
@@ -324,7 +330,8 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'Check your email',
       body: `We’ve sent a link to {email}, if it has an account. The link works once, for ${tokenLifetime}. Only the newest link works.`,
       address: 'the address that you entered',
-      missing: 'Nothing there after a few minutes? Look in your spam folder, check the address, then ask again.',
+      missing:
+        'Nothing there after a few minutes? Look in your spam folder, check the address, then ask again.',
       again: 'Ask again',
       waiting: 'You can ask again {when}.',
       waited: 'You can ask again now.',
@@ -339,7 +346,10 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: `You can choose a new password for your ${app} account with this link.`,
       button: 'Choose a new password',
       expiry: `The link works once, for ${tokenLifetime} from when this email was sent. Only the newest link works.`,
-      requested: { plain: 'Requested on {when}.', fromDevice: 'Requested on {when}, from {device}.' },
+      requested: {
+        plain: 'Requested on {when}.',
+        fromDevice: 'Requested on {when}, from {device}.',
+      },
       notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
     },
     signIn: {
@@ -347,7 +357,10 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'Sign in with your organization',
       body: `Your ${app} account has no password of its own, so there is none to reset. Sign in through your organization, with this address.`,
       button: 'Sign in',
-      requested: { plain: 'Requested on {when}.', fromDevice: 'Requested on {when}, from {device}.' },
+      requested: {
+        plain: 'Requested on {when}.',
+        fromDevice: 'Requested on {when}, from {device}.',
+      },
       notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
     },
     changed: {
@@ -355,7 +368,10 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'Your password was changed',
       body: `The password of your ${app} account was changed, and every other device was signed out.`,
       button: 'Get a new link',
-      requested: { plain: 'This was on {when}.', fromDevice: 'This was on {when}, from {device}.' },
+      requested: {
+        plain: 'This was on {when}.',
+        fromDevice: 'This was on {when}, from {device}.',
+      },
       notYou:
         'If it was you, there is nothing to do. If it wasn’t you, get a new link and choose another password now.',
       support:
@@ -366,8 +382,12 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'New sign-in to your account',
       body: `There was a sign-in to your ${app} account with your password, in a browser where this password wasn’t used before.`,
       button: 'Choose a new password',
-      requested: { plain: 'This was on {when}.', fromDevice: 'This was on {when}, from {device}.' },
-      notYou: 'If it was you, there is nothing to do. If it wasn’t you, choose a new password now.',
+      requested: {
+        plain: 'This was on {when}.',
+        fromDevice: 'This was on {when}, from {device}.',
+      },
+      notYou:
+        'If it was you, there is nothing to do. If it wasn’t you, choose a new password now.',
     },
     emailChanged: {
       subject: `The email address of your ${app} account was changed`,
@@ -379,7 +399,8 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     secondFactor: {
       button: 'Choose a new password',
-      notYou: 'If it was you, there is nothing to do. If it wasn’t you, choose another password now.',
+      notYou:
+        'If it was you, there is nothing to do. If it wasn’t you, choose another password now.',
       support: 'If you didn’t expect this, contact support too.',
       on: {
         subject: `Sign-in to ${app} now asks for a code`,
@@ -431,7 +452,8 @@ export const en = (app: string, passwordMinLength: number) => ({
       others: 'All other devices were signed out.',
       setUp: 'Your authenticator app is set up. All other devices were signed out.',
       newCodes: 'You have new recovery codes. The old ones no longer work.',
-      switchOff: 'Your authenticator app is switched off. All other devices were signed out.',
+      switchOff:
+        'Your authenticator app is switched off. All other devices were signed out.',
     },
     signOutOthers: 'Sign out everywhere else',
     factor: {
@@ -440,14 +462,20 @@ export const en = (app: string, passwordMinLength: number) => ({
         newCodes: 'Get new recovery codes',
         switchOff: 'Switch off your authenticator app',
       },
-      noScript: 'This page needs JavaScript. Turn it on in your browser settings, then load this page again.',
-      notLoaded: 'Part of this page is missing. Check your connection, then load this page again.',
+      noScript:
+        'This page needs JavaScript. Turn it on in your browser settings, then load this page again.',
+      notLoaded:
+        'Part of this page is missing. Check your connection, then load this page again.',
       name: 'Authenticator app',
       off: 'Make your account safer: after your password, we’ll ask for a code from an app on your phone.',
       on: 'We ask for a code when you sign in with your password.',
       since: 'On since',
       left: 'Recovery codes left:',
-      actions: { setUp: 'Set up', newCodes: 'New recovery codes', switchOff: 'Switch off' },
+      actions: {
+        setUp: 'Set up',
+        newCodes: 'New recovery codes',
+        switchOff: 'Switch off',
+      },
       cancel: 'Cancel',
       scan: 'Scan this code with your app',
       qr: 'QR code',
@@ -489,7 +517,8 @@ export const en = (app: string, passwordMinLength: number) => ({
     empty: { password: 'Enter your password.', code: 'Enter a code.' },
     issues: {
       code: {
-        wrong: 'This code is wrong. Check that your phone sets its time automatically, then enter the newest code.',
+        wrong:
+          'This code is wrong. Check that your phone sets its time automatically, then enter the newest code.',
         used: 'This code was already used. Wait for the next one.',
       },
       recoveryCode: {
@@ -499,7 +528,8 @@ export const en = (app: string, passwordMinLength: number) => ({
       locked:
         'There were too many wrong codes, so those of your app no longer work. Use a recovery code, or ask your administrator.',
     },
-    expired: 'That took too long, or your account has changed. Start again with your password.',
+    expired:
+      'That took too long, or your account has changed. Start again with your password.',
     unknown: {
       title: 'We lost the connection',
       body: 'We can’t tell whether you’re signed in. Wait for the next code and enter it.',

@@ -56,7 +56,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     submit: 'Continuar',
     with: 'Continuar con {name}',
     or: 'o',
-    invalidEmail: 'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
+    invalidEmail:
+      'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
     unknownEmail:
       'No se puede iniciar sesión con esta dirección de correo electrónico. Compruebe que esté bien escrita o consulte con su departamento de informática.',
     going: 'Abriendo la página de su organización',
@@ -72,7 +73,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     slow: 'Aún se está iniciando su sesión. No cierre esta página.',
     emptyPassword: 'Escriba su contraseña.',
     another: 'Usar otra cuenta',
-    wrongPassword: 'El correo electrónico o la contraseña no son correctos. Revise ambos e inténtelo de nuevo.',
+    wrongPassword:
+      'El correo electrónico o la contraseña no son correctos. Revise ambos e inténtelo de nuevo.',
     limited: {
       title: 'El inicio de sesión está en pausa',
       body: 'Ha habido demasiados intentos con esta dirección o desde su red.',
@@ -116,8 +118,10 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     body: 'El problema es nuestro, no suyo. Inténtelo de nuevo en unos instantes.',
   },
   sso: {
-    noScript: 'Esta página necesita JavaScript. Actívelo en la configuración del navegador y vuelva a iniciar sesión.',
-    notLoaded: 'Falta una parte de esta página. Compruebe la conexión y vuelva a iniciar sesión.',
+    noScript:
+      'Esta página necesita JavaScript. Actívelo en la configuración del navegador y vuelva a iniciar sesión.',
+    notLoaded:
+      'Falta una parte de esta página. Compruebe la conexión y vuelva a iniciar sesión.',
     working: 'Iniciando sesión',
     workingBody: 'Será solo un momento.',
     slow: 'Aún se está iniciando su sesión. No cierre esta página.',
@@ -244,7 +248,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       too_short: `La contraseña debe tener al menos ${passwordMinLength} caracteres.`,
       too_long:
         'La contraseña no puede tener más de 72 caracteres. Las letras con tilde, la ñ y los emojis cuentan como más de uno.',
-      invalid_characters: 'La contraseña solo puede tener caracteres que se puedan escribir con un teclado.',
+      invalid_characters:
+        'La contraseña solo puede tener caracteres que se puedan escribir con un teclado.',
       too_guessable: 'Elija una contraseña más difícil de adivinar.',
       breached: 'Elija otra contraseña. Esta ha aparecido en una filtración de datos.',
     },
@@ -303,7 +308,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     title: 'Restablezca su contraseña',
     body: 'Escriba su dirección de correo electrónico y le enviaremos un enlace.',
     label: 'Correo electrónico',
-    invalidEmail: 'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
+    invalidEmail:
+      'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
     submit: 'Enviar enlace',
     sending: 'Enviando el enlace…',
     limited: {
@@ -382,7 +388,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
         plain: 'El inicio de sesión fue el {when}.',
         fromDevice: 'El inicio de sesión fue el {when}, desde {device}.',
       },
-      notYou: 'Si fue usted, no tiene que hacer nada. Si no fue usted, elija una contraseña nueva ahora mismo.',
+      notYou:
+        'Si fue usted, no tiene que hacer nada. Si no fue usted, elija una contraseña nueva ahora mismo.',
     },
     emailChanged: {
       subject: `Se ha cambiado la dirección de correo electrónico de su cuenta de ${app}`,
@@ -394,7 +401,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     secondFactor: {
       button: 'Elegir una contraseña nueva',
-      notYou: 'Si fue usted, no tiene que hacer nada. Si no fue usted, elija otra contraseña ahora mismo.',
+      notYou:
+        'Si fue usted, no tiene que hacer nada. Si no fue usted, elija otra contraseña ahora mismo.',
       support: 'Si no lo esperaba, avise también a soporte.',
       on: {
         subject: `El inicio de sesión en ${app} pide ahora un código`,
@@ -441,12 +449,15 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     lastUsed: 'Último uso:',
     done: {
-      changed: 'Se ha cambiado su contraseña y se ha cerrado la sesión en todos los demás dispositivos.',
+      changed:
+        'Se ha cambiado su contraseña y se ha cerrado la sesión en todos los demás dispositivos.',
       ended: 'Se ha cerrado esa sesión.',
       others: 'Se han cerrado todas las demás sesiones.',
-      setUp: 'Su aplicación de autenticación está configurada. Se han cerrado todas las demás sesiones.',
+      setUp:
+        'Su aplicación de autenticación está configurada. Se han cerrado todas las demás sesiones.',
       newCodes: 'Tiene códigos de recuperación nuevos. Los anteriores ya no sirven.',
-      switchOff: 'Su aplicación de autenticación está desactivada. Se han cerrado todas las demás sesiones.',
+      switchOff:
+        'Su aplicación de autenticación está desactivada. Se han cerrado todas las demás sesiones.',
     },
     signOutOthers: 'Cerrar las demás sesiones',
     factor: {
@@ -457,13 +468,18 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       },
       noScript:
         'Esta página necesita JavaScript. Actívelo en la configuración de su navegador y vuelva a cargar esta página.',
-      notLoaded: 'Falta una parte de esta página. Revise su conexión y vuelva a cargar esta página.',
+      notLoaded:
+        'Falta una parte de esta página. Revise su conexión y vuelva a cargar esta página.',
       name: 'Aplicación de autenticación',
       off: 'Proteja mejor su cuenta: después de la contraseña, le pediremos un código de una aplicación de su teléfono.',
       on: 'Cuando inicia sesión con su contraseña, le pedimos un código.',
       since: 'Activada desde el',
       left: 'Códigos de recuperación restantes:',
-      actions: { setUp: 'Configurar', newCodes: 'Nuevos códigos de recuperación', switchOff: 'Desactivar' },
+      actions: {
+        setUp: 'Configurar',
+        newCodes: 'Nuevos códigos de recuperación',
+        switchOff: 'Desactivar',
+      },
       cancel: 'Cancelar',
       scan: 'Escanee este código con su aplicación',
       qr: 'Código QR',
@@ -496,12 +512,19 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
   },
   secondFactor: {
     title: 'Confirme que es usted',
-    names: { code: 'Código de su aplicación de autenticación', recoveryCode: 'Código de recuperación' },
+    names: {
+      code: 'Código de su aplicación de autenticación',
+      recoveryCode: 'Código de recuperación',
+    },
     hint: {
       code: 'Seis cifras que cambian cada 30 segundos.',
-      recoveryCode: 'Guardó estos códigos al configurar la aplicación. Cada uno sirve una vez.',
+      recoveryCode:
+        'Guardó estos códigos al configurar la aplicación. Cada uno sirve una vez.',
     },
-    instead: { code: 'Usar un código de recuperación', recoveryCode: 'Usar la aplicación de autenticación' },
+    instead: {
+      code: 'Usar un código de recuperación',
+      recoveryCode: 'Usar la aplicación de autenticación',
+    },
     empty: { password: 'Escriba su contraseña.', code: 'Escriba un código.' },
     issues: {
       code: {
@@ -510,13 +533,15 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
         used: 'Este código ya se ha usado. Espere al siguiente.',
       },
       recoveryCode: {
-        wrong: 'Este código de recuperación no es correcto. Revíselo e inténtelo de nuevo.',
+        wrong:
+          'Este código de recuperación no es correcto. Revíselo e inténtelo de nuevo.',
         used: 'Este código de recuperación ya se ha usado. Escriba otro.',
       },
       locked:
         'Ha habido demasiados códigos incorrectos, por lo que los de su aplicación ya no sirven. Use un código de recuperación o consulte con su departamento de informática.',
     },
-    expired: 'Ha pasado demasiado tiempo o su cuenta ha cambiado. Empiece de nuevo con su contraseña.',
+    expired:
+      'Ha pasado demasiado tiempo o su cuenta ha cambiado. Empiece de nuevo con su contraseña.',
     unknown: {
       title: 'Se ha perdido la conexión',
       body: 'No sabemos si su sesión está abierta. Espere al siguiente código y escríbalo.',

@@ -72,7 +72,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     slow: 'La connexion est toujours en cours. Ne fermez pas cette page.',
     emptyPassword: 'Saisissez votre mot de passe.',
     another: 'Utiliser un autre compte',
-    wrongPassword: 'Adresse e‑mail ou mot de passe incorrect. Vérifiez les deux, puis réessayez.',
+    wrongPassword:
+      'Adresse e‑mail ou mot de passe incorrect. Vérifiez les deux, puis réessayez.',
     limited: {
       title: 'La connexion est momentanément suspendue',
       body: 'Il y a eu trop de tentatives avec cette adresse e‑mail ou depuis votre réseau.',
@@ -118,7 +119,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
   sso: {
     noScript:
       'Cette page nécessite JavaScript. Activez-le dans les paramètres de votre navigateur, puis connectez-vous à nouveau.',
-    notLoaded: 'Il manque une partie de la page. Vérifiez votre accès à Internet, puis connectez-vous à nouveau.',
+    notLoaded:
+      'Il manque une partie de la page. Vérifiez votre accès à Internet, puis connectez-vous à nouveau.',
     working: 'Connexion en cours',
     workingBody: 'Cela ne prend qu’un instant.',
     slow: 'La connexion est toujours en cours. Ne fermez pas cette page.',
@@ -245,9 +247,11 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       too_short: `Le mot de passe doit contenir au moins ${passwordMinLength} caractères.`,
       too_long:
         'Le mot de passe ne doit pas dépasser 72 caractères. Les lettres accentuées et les émojis comptent pour plusieurs caractères.',
-      invalid_characters: 'Le mot de passe doit contenir uniquement des caractères que vous pouvez saisir au clavier.',
+      invalid_characters:
+        'Le mot de passe doit contenir uniquement des caractères que vous pouvez saisir au clavier.',
       too_guessable: 'Choisissez un mot de passe plus difficile à deviner.',
-      breached: 'Choisissez un autre mot de passe. Celui-ci figure dans une fuite de données.',
+      breached:
+        'Choisissez un autre mot de passe. Celui-ci figure dans une fuite de données.',
     },
     personal: `Choisissez un mot de passe qui ne contienne ni le nom ${app} ni aucune partie de votre adresse e‑mail.`,
     otherIssue: 'Choisissez un autre mot de passe. Celui-ci ne peut pas être utilisé.',
@@ -255,7 +259,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       title: 'Votre mot de passe a été modifié',
       body: 'Vos sessions ont été fermées sur tous vos appareils. Connectez-vous avec votre nouveau mot de passe.',
     },
-    stillNeeded: 'Si vous utilisez une application d’authentification, vous en aurez toujours besoin.',
+    stillNeeded:
+      'Si vous utilisez une application d’authentification, vous en aurez toujours besoin.',
     used: {
       title: 'Ce lien a déjà été utilisé',
       body: 'S’il vous a servi à modifier votre mot de passe, connectez-vous. Sinon, demandez un nouveau lien.',
@@ -347,7 +352,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         plain: 'Demande effectuée le {when}.',
         fromDevice: 'Demande effectuée le {when}, depuis {device}.',
       },
-      notYou: 'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
+      notYou:
+        'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
     },
     signIn: {
       subject: `Connectez-vous à ${app} via votre organisation`,
@@ -358,7 +364,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         plain: 'Demande effectuée le {when}.',
         fromDevice: 'Demande effectuée le {when}, depuis {device}.',
       },
-      notYou: 'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
+      notYou:
+        'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
     },
     changed: {
       subject: `Votre mot de passe ${app} a été modifié`,
@@ -392,7 +399,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       body: `Un administrateur a modifié l’adresse e‑mail de votre compte ${app}. Ce message est envoyé à l’ancienne et à la nouvelle adresse.`,
       next: 'Vos sessions ont été fermées sur tous vos appareils. Connectez-vous désormais avec la nouvelle adresse.',
       button: 'Se connecter',
-      support: 'Si vous ne vous attendiez pas à cette modification, prévenez l’assistance.',
+      support:
+        'Si vous ne vous attendiez pas à cette modification, prévenez l’assistance.',
     },
     secondFactor: {
       button: 'Choisir un nouveau mot de passe',
@@ -428,7 +436,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     change: 'Modifier le mot de passe',
     wrong: 'Le mot de passe actuel est incorrect. Vérifiez-le, puis réessayez.',
     problems: {
-      limited: 'Il y a eu trop de tentatives. Patientez quelques minutes, puis réessayez.',
+      limited:
+        'Il y a eu trop de tentatives. Patientez quelques minutes, puis réessayez.',
       unknown:
         'Nous ne savons pas si votre mot de passe a été modifié. Patientez quelques secondes, puis réessayez, ou connectez-vous avec le nouveau.',
     },
@@ -444,12 +453,16 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     lastUsed: 'Dernière utilisation :',
     done: {
-      changed: 'Votre mot de passe a été modifié. Vos sessions ont été fermées sur tous vos autres appareils.',
+      changed:
+        'Votre mot de passe a été modifié. Vos sessions ont été fermées sur tous vos autres appareils.',
       ended: 'La session a été fermée.',
       others: 'Toutes vos autres sessions ont été fermées.',
-      setUp: 'Votre application d’authentification est configurée. Toutes vos autres sessions ont été fermées.',
-      newCodes: 'Vous avez de nouveaux codes de récupération. Les anciens ne fonctionnent plus.',
-      switchOff: 'Votre application d’authentification est désactivée. Toutes vos autres sessions ont été fermées.',
+      setUp:
+        'Votre application d’authentification est configurée. Toutes vos autres sessions ont été fermées.',
+      newCodes:
+        'Vous avez de nouveaux codes de récupération. Les anciens ne fonctionnent plus.',
+      switchOff:
+        'Votre application d’authentification est désactivée. Toutes vos autres sessions ont été fermées.',
     },
     signOutOthers: 'Se déconnecter partout ailleurs',
     factor: {
@@ -460,13 +473,18 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       },
       noScript:
         'Cette page nécessite JavaScript. Activez-le dans les réglages de votre navigateur, puis rechargez cette page.',
-      notLoaded: 'Une partie de cette page est manquante. Vérifiez votre connexion, puis rechargez cette page.',
+      notLoaded:
+        'Une partie de cette page est manquante. Vérifiez votre connexion, puis rechargez cette page.',
       name: 'Application d’authentification',
       off: 'Protégez mieux votre compte : après le mot de passe, nous vous demanderons un code d’une application de votre téléphone.',
       on: 'Lorsque vous vous connectez avec votre mot de passe, nous vous demandons un code.',
       since: 'Activée depuis le',
       left: 'Codes de récupération restants :',
-      actions: { setUp: 'Configurer', newCodes: 'Nouveaux codes de récupération', switchOff: 'Désactiver' },
+      actions: {
+        setUp: 'Configurer',
+        newCodes: 'Nouveaux codes de récupération',
+        switchOff: 'Désactiver',
+      },
       cancel: 'Annuler',
       scan: 'Scannez ce code avec votre application',
       qr: 'Code QR',
@@ -483,7 +501,10 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         title: 'Patientez un peu',
         body: 'Il y a eu trop de mots de passe ou de codes incorrects. Rien n’a été modifié.',
       },
-      unavailable: { title: 'Impossible pour le moment', body: 'Rien n’a été modifié et votre saisie est conservée.' },
+      unavailable: {
+        title: 'Impossible pour le moment',
+        body: 'Rien n’a été modifié et votre saisie est conservée.',
+      },
       unknown: {
         title: 'La connexion réseau a été interrompue',
         body: 'Nous ne savons pas si quelque chose a été modifié. Rechargez cette page pour le voir.',
@@ -496,12 +517,19 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
   },
   secondFactor: {
     title: 'Confirmez que c’est bien vous',
-    names: { code: 'Code de votre application d’authentification', recoveryCode: 'Code de récupération' },
+    names: {
+      code: 'Code de votre application d’authentification',
+      recoveryCode: 'Code de récupération',
+    },
     hint: {
       code: 'Six chiffres qui changent toutes les 30 secondes.',
-      recoveryCode: 'Vous avez enregistré ces codes en configurant l’application. Chacun fonctionne une fois.',
+      recoveryCode:
+        'Vous avez enregistré ces codes en configurant l’application. Chacun fonctionne une fois.',
     },
-    instead: { code: 'Utiliser un code de récupération', recoveryCode: 'Utiliser l’application d’authentification' },
+    instead: {
+      code: 'Utiliser un code de récupération',
+      recoveryCode: 'Utiliser l’application d’authentification',
+    },
     empty: { password: 'Saisissez votre mot de passe.', code: 'Saisissez un code.' },
     issues: {
       code: {
@@ -516,7 +544,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       locked:
         'Il y a eu trop de codes incorrects : ceux de votre application ne fonctionnent plus. Utilisez un code de récupération ou contactez votre service informatique.',
     },
-    expired: 'Le délai est dépassé ou votre compte a été modifié. Recommencez avec votre mot de passe.',
+    expired:
+      'Le délai est dépassé ou votre compte a été modifié. Recommencez avec votre mot de passe.',
     unknown: {
       title: 'La connexion réseau a été interrompue',
       body: 'Nous ne savons pas si votre session est ouverte. Attendez le code suivant, puis saisissez-le.',

@@ -6,8 +6,17 @@ import { oidc } from './provider'
 const good = { issuer: 'https://idp.example.com', 'client-id': 'x' }
 const secret = async () => Buffer.from('secret\n')
 const settingsFrom = async (flags: Flags) =>
-  (await oidc.add.settingsFrom({ slug: 'acme', domains: [] }, { ...good, ...flags }, secret)).settings
-const common = { issuer: 'https://login.microsoftonline.com/common/v2.0', 'email-claim': 'upn' }
+  (
+    await oidc.add.settingsFrom(
+      { slug: 'acme', domains: [] },
+      { ...good, ...flags },
+      secret,
+    )
+  ).settings
+const common = {
+  issuer: 'https://login.microsoftonline.com/common/v2.0',
+  'email-claim': 'upn',
+}
 
 test('reads the flags of a provider, and ignores white space around their values', async () => {
   const stored = { kind: 'oidc', issuer: good.issuer, clientId: 'x' }
@@ -22,7 +31,10 @@ test('reads the flags of a provider, and ignores white space around their values
       { emailClaim: 'upn', trustClaim: true },
     ],
   ] as [Flags, object][])
-    expect(await settingsFrom(flags), JSON.stringify(flags)).toEqual({ ...stored, ...settings })
+    expect(await settingsFrom(flags), JSON.stringify(flags)).toEqual({
+      ...stored,
+      ...settings,
+    })
   const tenant = randomUUID()
   expect(await settingsFrom({ ...common, tenant: [`${tenant}\n`] })).toMatchObject({
     tenants: [tenant],
@@ -35,7 +47,10 @@ test('an error names the flag that can’t be used', async () => {
     [{ 'token-auth': 'jwt' }, '--token-auth must be post or basic'],
     [{ 'trust-claim': true }, '--trust-claim needs --email-claim'],
     [{ 'email-claim': '' }, '--email-claim '],
-    [{ ...common, tenant: [randomUUID(), randomUUID()] }, '--email-claim can’t be used with several tenants'],
+    [
+      { ...common, tenant: [randomUUID(), randomUUID()] },
+      '--email-claim can’t be used with several tenants',
+    ],
     [{ ...common, tenant: [] }, '--tenant '],
     [{ 'client-id': ' ' }, '--client-id '],
   ] as [Flags, string][])
@@ -43,7 +58,13 @@ test('an error names the flag that can’t be used', async () => {
 })
 
 test('an update changes only what its flags name, and reads a secret if --new-secret, a new client ID or no flag is given', async () => {
-  const stored = { kind: 'oidc' as const, issuer: good.issuer, clientId: 'x', emailClaim: 'upn', trustClaim: true }
+  const stored = {
+    kind: 'oidc' as const,
+    issuer: good.issuer,
+    clientId: 'x',
+    emailClaim: 'upn',
+    trustClaim: true,
+  }
   for (const [flags, settings, readsSecret] of [
     [{}, {}, true],
     [{ 'new-secret': true }, {}, true],
@@ -61,9 +82,15 @@ test('an update changes only what its flags name, and reads a secret if --new-se
       secret,
     )
     expect(entered, JSON.stringify(flags)).toEqual({ ...stored, ...settings })
-    expect(secrets, JSON.stringify(flags)).toEqual(readsSecret ? { clientSecret: 'secret' } : null)
+    expect(secrets, JSON.stringify(flags)).toEqual(
+      readsSecret ? { clientSecret: 'secret' } : null,
+    )
   }
-  const another = oidc.add.settingsFrom({ slug: 'acme', domains: [], stored }, { issuer: `${good.issuer}/` }, secret)
+  const another = oidc.add.settingsFrom(
+    { slug: 'acme', domains: [], stored },
+    { issuer: `${good.issuer}/` },
+    secret,
+  )
   await expect(another).rejects.toThrow('add it as another connection')
 })
 
@@ -71,18 +98,29 @@ test('with several tenants, each must name the domains for which it vouches', as
   const [one, two] = [randomUUID(), randomUUID()]
   const domains = ['a.example', 'b.example', 'xn--bcher-kva.example']
   const enter = async (tenant: string[]) =>
-    (await oidc.add.settingsFrom({ slug: 'acme', domains }, { ...good, tenant }, secret)).settings
-  expect(await enter([`${one}=A.example, bücher.example`, `${two.toUpperCase()}=b.example`])).toMatchObject({
+    (await oidc.add.settingsFrom({ slug: 'acme', domains }, { ...good, tenant }, secret))
+      .settings
+  expect(
+    await enter([`${one}=A.example, bücher.example`, `${two.toUpperCase()}=b.example`]),
+  ).toMatchObject({
     tenants: [one, two],
-    tenantDomains: { [one]: ['a.example', 'xn--bcher-kva.example'], [two]: ['b.example'] },
+    tenantDomains: {
+      [one]: ['a.example', 'xn--bcher-kva.example'],
+      [two]: ['b.example'],
+    },
   })
-  expect(await enter([`${one}=a.example`, `${one}=b.example`, `${two}=b.example`])).toMatchObject({
+  expect(
+    await enter([`${one}=a.example`, `${one}=b.example`, `${two}=b.example`]),
+  ).toMatchObject({
     tenants: [one, two],
     tenantDomains: { [one]: ['a.example', 'b.example'], [two]: ['b.example'] },
   })
   for (const [tenants, message] of [
     [[one, two], '--tenant must name the domains of each of several tenants'],
-    [[`${one}=a.example`, two], '--tenant must name the domains of each of several tenants'],
+    [
+      [`${one}=a.example`, two],
+      '--tenant must name the domains of each of several tenants',
+    ],
     [[`${one}=c.example`], 'c.example is not a domain of the connection'],
     [[`${one}=`], ' is not a domain of the connection'],
     [['acme=a.example'], '--tenant'],
@@ -92,16 +130,28 @@ test('with several tenants, each must name the domains for which it vouches', as
 
 test('the list shows how the client authenticates and whether the email claim may link or create users', () => {
   const lines = (settings: object) =>
-    oidc.describe({ slug: 'acme', settings: { kind: 'oidc', clientId: 'x', ...settings } } as never).settings
+    oidc.describe({
+      slug: 'acme',
+      settings: { kind: 'oidc', clientId: 'x', ...settings },
+    } as never).settings
   expect(lines({})).toEqual(['client ID: x'])
   expect(lines({ tokenAuth: 'post', emailClaim: 'upn' }).slice(1)).toEqual([
     'client authentication: client_secret_post',
     'email claim: upn, which links and creates nobody',
   ])
-  expect(lines({ tenants: ['A', 'B'], tenantDomains: { a: ['a.example', 'b.example'] } }).slice(1)).toEqual([
+  expect(
+    lines({
+      tenants: ['A', 'B'],
+      tenantDomains: { a: ['a.example', 'b.example'] },
+    }).slice(1),
+  ).toEqual([
     'tenant: A, which vouches for a.example, b.example',
     'tenant: B, which vouches for no domain',
   ])
-  expect(lines({ tenants: ['A'] }).at(-1)).toBe('tenant: A, which vouches for all domains')
-  expect(lines({ emailClaim: 'upn', trustClaim: true }).at(-1)).toBe('email claim: upn, which links and creates users')
+  expect(lines({ tenants: ['A'] }).at(-1)).toBe(
+    'tenant: A, which vouches for all domains',
+  )
+  expect(lines({ emailClaim: 'upn', trustClaim: true }).at(-1)).toBe(
+    'email claim: upn, which links and creates users',
+  )
 })

@@ -15,10 +15,16 @@ type OidcProvider = Provider<OidcConnection>
 const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
   settings: [
     `client ID: ${settings.clientId}`,
-    ...(settings.tenants ?? []).map((tenant) => `tenant: ${tenant}, which vouches for ${domainsOf(settings, tenant)}`),
-    ...(settings.tokenAuth ? [`client authentication: client_secret_${settings.tokenAuth}`] : []),
+    ...(settings.tenants ?? []).map(
+      (tenant) => `tenant: ${tenant}, which vouches for ${domainsOf(settings, tenant)}`,
+    ),
+    ...(settings.tokenAuth
+      ? [`client authentication: client_secret_${settings.tokenAuth}`]
+      : []),
     ...(settings.emailClaim
-      ? [`email claim: ${settings.emailClaim}, which links and creates ${settings.trustClaim ? 'users' : 'nobody'}`]
+      ? [
+          `email claim: ${settings.emailClaim}, which links and creates ${settings.trustClaim ? 'users' : 'nobody'}`,
+        ]
       : []),
   ],
   entries: {
@@ -39,14 +45,18 @@ const advice: Partial<Record<string, string>> = {
   ...signInAdvice,
   secrets:
     'The client secret can’t be decrypted: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- update SLUG < SECRET',
-  discovery_issuer: 'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
-  discovery_metadata: 'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
-  discovery_response: 'There is no metadata below the issuer, at /.well-known/openid-configuration.',
+  discovery_issuer:
+    'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
+  discovery_metadata:
+    'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
+  discovery_response:
+    'There is no metadata below the issuer, at /.well-known/openid-configuration.',
   provider_timeout: 'The provider did not respond within 5 seconds.',
   provider_unreachable:
     'The provider can’t be reached from here: check the URL, DNS, the firewall, the proxy and the certificate.',
   provider_response_size: 'The metadata has more than 32 KiB.',
-  provider_response_encoding: 'The provider compresses its responses, although the request accepts none that are.',
+  provider_response_encoding:
+    'The provider compresses its responses, although the request accepts none that are.',
   provider_http: 'The metadata has URLs with http.',
 }
 
@@ -54,19 +64,35 @@ const check: OidcProvider['check'] = async (connection) => {
   try {
     const { emailClaim } = connection.settings
     const { metadata, configuration } = await discover(connection)
-    const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
-    // Sends an invalid code. A provider authenticates the client before it checks the code.
+    const { code_challenge_methods_supported: challenges, scopes_supported: scopes } =
+      metadata
+    // Sends an invalid code. A provider authenticates the client before it checks the
+    // code.
     const { genericGrantRequest } = await import('openid-client')
-    const grant = { code: newSecret(), code_verifier: newSecret(), redirect_uri: ssoUrl(connection.slug, 'callback') }
-    const rejection = await genericGrantRequest(configuration, 'authorization_code', grant).catch(oidcRejection)
+    const grant = {
+      code: newSecret(),
+      code_verifier: newSecret(),
+      redirect_uri: ssoUrl(connection.slug, 'callback'),
+    }
+    const rejection = await genericGrantRequest(
+      configuration,
+      'authorization_code',
+      grant,
+    ).catch(oidcRejection)
     const { check: outcome = 'token_response' } = rejection as Partial<SignInRejected>
     if (outcome === 'token_invalid_client') throw rejection
     const isAccepted = outcome === 'token_invalid_grant'
     return {
       summary: `the provider responds, and names itself ${metadata.issuer}.${isAccepted ? ' It accepts the client secret.' : ''}`,
       problems: [
-        ...(isAccepted ? [] : [`Whether the client secret is right is unknown: a test request ended with ${outcome}.`]),
-        ...(challenges && !challenges.includes('S256') ? ['It does not announce PKCE with S256.'] : []),
+        ...(isAccepted
+          ? []
+          : [
+              `Whether the client secret is right is unknown: a test request ended with ${outcome}.`,
+            ]),
+        ...(challenges && !challenges.includes('S256')
+          ? ['It does not announce PKCE with S256.']
+          : []),
         ...(!emailClaim && scopes && !scopes.includes('email')
           ? ['It does not announce the scope email: nobody can be linked.']
           : []),
@@ -74,7 +100,9 @@ const check: OidcProvider['check'] = async (connection) => {
     }
   } catch (error) {
     if (!(error instanceof SignInRejected)) throw error
-    throw new Error(`${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`)
+    throw new Error(
+      `${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`,
+    )
   }
 }
 
@@ -96,12 +124,16 @@ const add: OidcProvider['add'] = {
     'new-secret': { type: 'boolean' },
   },
   async settingsFrom({ slug, domains, stored }, flags, read) {
-    const textOf = (flag: string) => (flags[flag] === undefined ? undefined : String(flags[flag]).trim())
+    const textOf = (flag: string) =>
+      flags[flag] === undefined ? undefined : String(flags[flag]).trim()
     const issuer = textOf('issuer') ?? stored?.issuer
     const clientId = textOf('client-id') ?? stored?.clientId
-    if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
+    if (!issuer || !clientId)
+      throw new UsageError('--issuer and --client-id are required.')
     if (stored && issuer !== stored.issuer)
-      throw new UsageError(`${slug} is ${stored.issuer}. Another issuer has other users: add it as another connection.`)
+      throw new UsageError(
+        `${slug} is ${stored.issuer}. Another issuer has other users: add it as another connection.`,
+      )
     // the trust in one claim does not apply to another claim
     const trusted = flags['email-claim'] === undefined ? stored?.trustClaim : undefined
     const given = {
@@ -115,38 +147,66 @@ const add: OidcProvider['add'] = {
       emailClaim: textOf('email-claim') ?? stored?.emailClaim,
       trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
     }
-    const isGiven = ([, value]: [string, unknown]) => value !== undefined && !(stored && value === '')
-    const settings = checkEntered(OidcSettings, Object.fromEntries(Object.entries(given).filter(isGiven)), flagOf)
+    const isGiven = ([, value]: [string, unknown]) =>
+      value !== undefined && !(stored && value === '')
+    const settings = checkEntered(
+      OidcSettings,
+      Object.fromEntries(Object.entries(given).filter(isGiven)),
+      flagOf,
+    )
     if (!separatesTenants(settings))
-      throw new UsageError('--tenant must name the domains of each of several tenants: --tenant ID=DOMAIN,DOMAIN')
+      throw new UsageError(
+        '--tenant must name the domains of each of several tenants: --tenant ID=DOMAIN,DOMAIN',
+      )
     const ofTenants = Object.values(settings.tenantDomains ?? {}).flat()
     const missing = ofTenants.find((domain) => !domains.includes(domain))
-    if (missing !== undefined) throw new UsageError(`--tenant: ${missing} is not a domain of the connection.`)
+    if (missing !== undefined)
+      throw new UsageError(`--tenant: ${missing} is not a domain of the connection.`)
     const isOtherClient = stored && clientId !== stored.clientId
-    const keepsSecret = stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
+    const keepsSecret =
+      stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
     if (keepsSecret) return { settings, secrets: null, notes: [] }
-    if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
+    if (process.stdin.isTTY)
+      console.error('Paste the client secret, press Enter, then Ctrl-D:')
     const clientSecret = (await read('-')).toString().trim()
-    if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
+    if (!clientSecret || /\s/.test(clientSecret))
+      throw new UsageError('Pass the client secret on stdin, alone.')
     return { settings, secrets: { clientSecret }, notes: isOtherClient ? [pairwise] : [] }
   },
 }
 
 /** Parses values of the form ID or ID=DOMAIN,DOMAIN. */
 function tenantsFrom(given: string[]): Pick<OidcSettings, 'tenants' | 'tenantDomains'> {
-  const pairs = given.map((text) => text.split('=')).map(([id, list]) => [id!.trim().toLowerCase(), list] as const)
+  const pairs = given
+    .map((text) => text.split('='))
+    .map(([id, list]) => [id!.trim().toLowerCase(), list] as const)
   const tenants = [...new Set(pairs.map(([id]) => id))]
-  const domainsOf = (tenant: string) => pairs.flatMap(([id, list]) => (id === tenant && list?.split(',')) || [])
+  const domainsOf = (tenant: string) =>
+    pairs.flatMap(([id, list]) => (id === tenant && list?.split(',')) || [])
   const inAscii = (text: string) => domainInAscii(text.trim()) ?? text
-  const entries = tenants.map((id) => [id, domainsOf(id).map(inAscii)] as const).filter(([, { length }]) => length > 0)
-  return { tenants, ...(entries.length > 0 && { tenantDomains: Object.fromEntries(entries) }) }
+  const entries = tenants
+    .map((id) => [id, domainsOf(id).map(inAscii)] as const)
+    .filter(([, { length }]) => length > 0)
+  return {
+    tenants,
+    ...(entries.length > 0 && { tenantDomains: Object.fromEntries(entries) }),
+  }
 }
 
 const pairwise = `A provider can name its users differently to each client (the oid of Entra ID stays). Then their sign-ins end with
 identity_other_subject. Try one now: the earlier client ID, with its secret, undoes this.`
 
 function flagOf(setting: string): string {
-  return setting === 'tenants' ? '--tenant' : `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  return setting === 'tenants'
+    ? '--tenant'
+    : `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-export const oidc: OidcProvider = { response: 'query', authorize, authenticate, describe, check, add }
+export const oidc: OidcProvider = {
+  response: 'query',
+  authorize,
+  authenticate,
+  describe,
+  check,
+  add,
+}

@@ -2,14 +2,35 @@ import { type SignInError, SignInRejected } from '../rejection'
 
 type Cause = Error & { code?: string; error?: string; cause?: unknown }
 
-/** Our checks for the errors of RFC 6749, and for claims. Other errors are not logged, because they can be any text. */
+/**
+ * Our checks for the errors of RFC 6749, and for claims. Other errors are not logged,
+ * because they can be any text.
+ */
 const knownChecks = [
-  ['token_invalid_request', 'token_invalid_client', 'token_invalid_grant', 'token_unauthorized_client'],
-  ['token_invalid_scope', 'provider_access_denied', 'provider_login_required', 'provider_temporarily_unavailable'],
-  ['provider_server_error', 'id_token_iss', 'id_token_sub', 'id_token_aud', 'id_token_azp', 'id_token_exp'],
+  [
+    'token_invalid_request',
+    'token_invalid_client',
+    'token_invalid_grant',
+    'token_unauthorized_client',
+  ],
+  [
+    'token_invalid_scope',
+    'provider_access_denied',
+    'provider_login_required',
+    'provider_temporarily_unavailable',
+  ],
+  [
+    'provider_server_error',
+    'id_token_iss',
+    'id_token_sub',
+    'id_token_aud',
+    'id_token_azp',
+    'id_token_exp',
+  ],
   ['id_token_iat', 'id_token_nbf', 'id_token_nonce'],
 ].flat()
-const knownCheck = (prefix: string, name: unknown) => knownChecks.find((check) => check === `${prefix}_${name}`)
+const knownCheck = (prefix: string, name: unknown) =>
+  knownChecks.find((check) => check === `${prefix}_${name}`)
 const steps = {
   discovery: { unusable: 'discovery_response', other: 'discovery_invalid' },
   response: { unusable: 'token_response', other: 'response_invalid' },
@@ -17,7 +38,10 @@ const steps = {
 }
 type Step = keyof typeof steps
 
-/** The messages of oauth4webapi with the code OAUTH_INVALID_RESPONSE, and our check for each. They quote no values. */
+/**
+ * The messages of oauth4webapi with the code OAUTH_INVALID_RESPONSE, and our check for
+ * each. They quote no values.
+ */
 const invalidResponses: [RegExp, string][] = [
   [/signature verification failed/, 'id_token_signature'],
   [/"alg" header/, 'id_token_alg'],
@@ -30,7 +54,8 @@ const invalidResponses: [RegExp, string][] = [
 
 /** Our checks for openid-client's codes of invalid responses. */
 const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
-  OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: (step) => (step === 'discovery' ? 'discovery_issuer' : 'user_info_sub'),
+  OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: (step) =>
+    step === 'discovery' ? 'discovery_issuer' : 'user_info_sub',
   OAUTH_HTTP_REQUEST_FORBIDDEN: () => 'provider_http',
   OAUTH_REQUEST_PROTOCOL_FORBIDDEN: () => 'provider_http',
   OAUTH_MISSING_SERVER_METADATA: () => 'discovery_metadata',
@@ -38,36 +63,54 @@ const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
   OAUTH_JWT_CLAIM_COMPARISON_FAILED: (_, cause) => claimOf(cause),
   OAUTH_JWT_TIMESTAMP_CHECK_FAILED: (_, cause) => claimOf(cause),
   OAUTH_KEY_SELECTION_FAILED: () => 'id_token_key',
-  OAUTH_UNSUPPORTED_OPERATION: (step) => (step === 'response' ? 'id_token_alg' : steps[step].other),
-  OAUTH_INVALID_RESPONSE: (step, cause) => (step === 'response' ? checkOf(cause) : steps[step].unusable),
+  OAUTH_UNSUPPORTED_OPERATION: (step) =>
+    step === 'response' ? 'id_token_alg' : steps[step].other,
+  OAUTH_INVALID_RESPONSE: (step, cause) =>
+    step === 'response' ? checkOf(cause) : steps[step].unusable,
 }
 
-/** Maps an error of openid-client in a step of the sign-in to the failed check and an error for the page. */
+/**
+ * Maps an error of openid-client in a step of the sign-in to the failed check and an
+ * error for the page.
+ */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
   const { code = '', error: oauthError = '', cause } = thrown as Cause
   if (cause instanceof SignInRejected) return cause // thrown by our own fetch function
-  const reject = (check: string, error: SignInError) => new SignInRejected(check, error, thrown)
+  const reject = (check: string, error: SignInError) =>
+    new SignInRejected(check, error, thrown)
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
       const known = knownCheck('provider', oauthError)
-      return known ? reject(known, oauthError as SignInError) : reject('provider_error', 'other')
+      return known
+        ? reject(known, oauthError as SignInError)
+        : reject('provider_error', 'other')
     }
     case 'OAUTH_RESPONSE_BODY_ERROR':
       return reject(knownCheck('token', oauthError) ?? 'token_error', 'server_error')
     case 'OAUTH_WWW_AUTHENTICATE_CHALLENGE':
-      return reject(step === 'user_info' ? 'user_info_challenge' : 'token_invalid_client', 'server_error')
+      return reject(
+        step === 'user_info' ? 'user_info_challenge' : 'token_invalid_client',
+        'server_error',
+      )
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
     case 'OAUTH_RESPONSE_IS_NOT_JSON':
       return reject(steps[step].unusable, 'temporarily_unavailable')
   }
   const check = invalidCodes[code]?.(step, cause) ?? steps[step].other
-  return reject(check, step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid')
+  return reject(
+    check,
+    step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid',
+  )
 }
 
 function isTimeout(thrown: unknown): boolean {
-  for (let cause = thrown, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth++)
+  for (
+    let cause = thrown, depth = 0;
+    cause instanceof Error && depth < 4;
+    cause = cause.cause, depth++
+  )
     if (cause.name === 'TimeoutError') return true
   return false
 }

@@ -3,7 +3,16 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { exportSPKI, generateKeyPair } from 'jose'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  test,
+  vi,
+} from 'vitest'
 import {
   type Behavior,
   type Claims,
@@ -40,7 +49,10 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** Returns a new connection to the provider. Its metadata is fetched again, because the cache is per connection. */
+/**
+ * Returns a new connection to the provider. Its metadata is fetched again, because the
+ * cache is per connection.
+ */
 async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnection> {
   const connection = {
     id: randomUUID(),
@@ -49,16 +61,37 @@ async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnec
     provision: true,
     allowPasswords: false,
     sessionHours: null,
-    settings: { kind: 'oidc' as const, issuer: provider.issuer, clientId: 'the-client', ...settings },
+    settings: {
+      kind: 'oidc' as const,
+      issuer: provider.issuer,
+      clientId: 'the-client',
+      ...settings,
+    },
   }
-  return { ...connection, encryptedSecrets: await encryptSecrets({ clientSecret }, bindingOf(connection)) }
+  return {
+    ...connection,
+    encryptedSecrets: await encryptSecrets({ clientSecret }, bindingOf(connection)),
+  }
 }
 
-const newSecrets = () => ({ state: newSecret(), nonce: newSecret(), codeVerifier: newSecret(), requestId: '' })
-/** Starts a sign-in. Returns the query with which the provider redirects to the callback. */
-async function visit(connection: OidcConnection, secrets: ReturnType<typeof newSecrets>): Promise<URLSearchParams> {
+const newSecrets = () => ({
+  state: newSecret(),
+  nonce: newSecret(),
+  codeVerifier: newSecret(),
+  requestId: '',
+})
+/**
+ * Starts a sign-in. Returns the query with which the provider redirects to the callback.
+ */
+async function visit(
+  connection: OidcConnection,
+  secrets: ReturnType<typeof newSecrets>,
+): Promise<URLSearchParams> {
   const href = await authorize(connection, secrets)
-  const response = await fetch(href.replace(connection.settings.issuer, provider.issuer), { redirect: 'manual' })
+  const response = await fetch(
+    href.replace(connection.settings.issuer, provider.issuer),
+    { redirect: 'manual' },
+  )
   const back = new URL(response.headers.get('location')!)
   expect(back.origin + back.pathname).toBe(ssoUrl(connection.slug, 'callback'))
   return back.searchParams
@@ -66,12 +99,20 @@ async function visit(connection: OidcConnection, secrets: ReturnType<typeof newS
 
 async function signIn(connection: OidcConnection) {
   const secrets = newSecrets()
-  const { identity, contact, amr } = await authenticate(connection, await visit(connection, secrets), secrets)
+  const { identity, contact, amr } = await authenticate(
+    connection,
+    await visit(connection, secrets),
+    secrets,
+  )
   return { identity, contact: await contact(), amr }
 }
 
-/** Returns the check at which a sign-in fails, with the error for the page, or 'accepted'. */
-async function outcomeOf(work: Promise<unknown>): Promise<string | [check: string, error: string]> {
+/**
+ * Returns the check at which a sign-in fails, with the error for the page, or 'accepted'.
+ */
+async function outcomeOf(
+  work: Promise<unknown>,
+): Promise<string | [check: string, error: string]> {
   try {
     await work
     return 'accepted'
@@ -82,7 +123,10 @@ async function outcomeOf(work: Promise<unknown>): Promise<string | [check: strin
 }
 
 /** Tests that each behavior of the provider ends the sign-in with this error. */
-function rejects(error: string, behaviors: Record<string, [check: string, behavior: Behavior]>) {
+function rejects(
+  error: string,
+  behaviors: Record<string, [check: string, behavior: Behavior]>,
+) {
   for (const [what, [check, behavior]] of Object.entries(behaviors)) {
     test(`rejects ${what}: ${check}`, async () => {
       provider.behavior = behavior
@@ -100,7 +144,9 @@ test('reads the amr claim only if all its values are registered', async () => {
       ['pwd', 'mfa', 'otp', 'pwd'],
       ['pwd', 'mfa', 'otp'],
     ],
-    ...[undefined, [], 'mfa', ['pwd', 'ngcmfa'], ['mfa', 1], [['mfa']], { 0: 'mfa' }].map((other) => [other, null]),
+    ...[undefined, [], 'mfa', ['pwd', 'ngcmfa'], ['mfa', 1], [['mfa']], { 0: 'mfa' }].map(
+      (other) => [other, null],
+    ),
   ]) {
     provider.behavior = claims({ amr: given })
     expect((await signIn(connection)).amr, JSON.stringify(given)).toEqual(taken)
@@ -115,11 +161,18 @@ const hs256 = (claims: object, secret: string) => {
   const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
 }
-const metadata = (changed: Claims): Behavior => ({ metadata: (genuine) => ({ ...genuine, ...changed }) })
-const anyAlgorithm = metadata({ id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'] })
+const metadata = (changed: Claims): Behavior => ({
+  metadata: (genuine) => ({ ...genuine, ...changed }),
+})
+const anyAlgorithm = metadata({
+  id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+})
 /** Changes claims of the ID token. Claims that are undefined are omitted. */
 const claims = (change: Claims | ((genuine: Claims) => Claims)): Behavior => ({
-  claims: (genuine) => ({ ...genuine, ...(typeof change === 'function' ? change(genuine) : change) }),
+  claims: (genuine) => ({
+    ...genuine,
+    ...(typeof change === 'function' ? change(genuine) : change),
+  }),
 })
 const now = () => Math.floor(Date.now() / 1000)
 /** Pads a response to this size. */
@@ -127,9 +180,13 @@ const sized = (genuine: object, bytes: number) => ({
   ...genuine,
   more: 'x'.repeat(bytes - JSON.stringify({ ...genuine, more: '' }).length),
 })
-const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
+const fetched = () =>
+  provider.requests.filter((path) => path.includes('well-known')).length
 const minuteMs = 60_000
-const [timeOrigin, startOfClock] = [Date.now.bind(Date), performance.now.bind(performance)]
+const [timeOrigin, startOfClock] = [
+  Date.now.bind(Date),
+  performance.now.bind(performance),
+]
 /** Moves the clocks of this process, which the provider uses too. */
 function later(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => timeOrigin() + ms)
@@ -145,12 +202,17 @@ rejects('response_invalid', {
     'id_token_signature',
     {
       sign: async (claims) => {
-        const { kty, n, e } = createPublicKey(foreignKey as never).export({ format: 'jwk' })
+        const { kty, n, e } = createPublicKey(foreignKey as never).export({
+          format: 'jwk',
+        })
         return signed(claims, foreign, { jwk: { kty, n, e } })
       },
     },
   ],
-  'a key that is not published': ['id_token_key', { sign: (claims) => signed(claims, foreign, { kid: 'key-2' }) }],
+  'a key that is not published': [
+    'id_token_key',
+    { sign: (claims) => signed(claims, foreign, { kid: 'key-2' }) },
+  ],
   'changed claims': [
     'id_token_signature',
     {
@@ -160,25 +222,40 @@ rejects('response_invalid', {
       },
     },
   ],
-  'alg none, although the metadata allows it': ['id_token_alg', { sign: withoutSignature, ...anyAlgorithm }],
+  'alg none, although the metadata allows it': [
+    'id_token_alg',
+    { sign: withoutSignature, ...anyAlgorithm },
+  ],
   'HS256 with the client secret, although the metadata allows it': [
     'id_token_alg',
     { sign: (claims) => hs256(claims, clientSecret), ...anyAlgorithm },
   ],
   'HS256 with the public key, although the metadata allows it': [
     'id_token_alg',
-    { sign: async (claims, { publicKey }) => hs256(claims, await exportSPKI(publicKey)), ...anyAlgorithm },
+    {
+      sign: async (claims, { publicKey }) => hs256(claims, await exportSPKI(publicKey)),
+      ...anyAlgorithm,
+    },
   ],
   'no JWT': ['id_token_format', { sign: () => 'abc' }],
-  'no ID token': ['id_token_missing', { token: ({ id_token: _, ...body }) => ({ body }) }],
+  'no ID token': [
+    'id_token_missing',
+    { token: ({ id_token: _, ...body }) => ({ body }) },
+  ],
   'another nonce': ['id_token_nonce', claims({ nonce: newSecret() })],
   'no nonce': ['id_token_nonce', claims({ nonce: undefined })],
   'another issuer': ['id_token_iss', claims({ iss: 'https://accounts.google.com' })],
   'no issuer': ['id_token_iss', claims({ iss: undefined })],
   'another audience': ['id_token_aud', claims({ aud: 'another-client' })],
   'no audience': ['id_token_aud', claims({ aud: undefined })],
-  'two audiences without azp': ['id_token_aud', claims(({ aud }) => ({ aud: [aud, 'other'] }))],
-  'two audiences with another azp': ['id_token_azp', claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' }))],
+  'two audiences without azp': [
+    'id_token_aud',
+    claims(({ aud }) => ({ aud: [aud, 'other'] })),
+  ],
+  'two audiences with another azp': [
+    'id_token_azp',
+    claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' })),
+  ],
   'one audience with another azp': ['id_token_azp', claims({ azp: 'other' })],
   'nbf in two minutes': ['id_token_nbf', claims(() => ({ nbf: now() + 120 }))],
   'exp two minutes ago': ['id_token_exp', claims(() => ({ exp: now() - 120 }))],
@@ -189,14 +266,26 @@ rejects('response_invalid', {
   'a sub of 256 characters': ['id_token_sub', claims({ sub: 'x'.repeat(256) })],
   'half a surrogate pair in sub': ['id_token_sub', claims({ sub: 'a\ud800' })],
   'a NUL in sub': ['id_token_sub', claims({ sub: 'a\0b' })],
-  'another iss parameter': ['response_iss', { response: (given) => given.set('iss', 'https://accounts.google.com') }],
-  'no iss parameter, although announced': ['response_iss', { response: (given) => given.delete('iss') }],
+  'another iss parameter': [
+    'response_iss',
+    { response: (given) => given.set('iss', 'https://accounts.google.com') },
+  ],
+  'no iss parameter, although announced': [
+    'response_iss',
+    { response: (given) => given.delete('iss') },
+  ],
   'no code': ['response_code', { response: (given) => given.delete('code') }],
   'two codes': ['response_invalid', { response: (given) => given.append('code', 'x') }],
-  'an ID token in the URL': ['id_token_alg', { response: (given) => given.append('id_token', 'x.y.z') }],
+  'an ID token in the URL': [
+    'id_token_alg',
+    { response: (given) => given.append('id_token', 'x.y.z') },
+  ],
   'user info of another subject': [
     'user_info_sub',
-    { ...claims({ email: undefined }), userInfo: (person) => ({ ...person, sub: 'another' }) },
+    {
+      ...claims({ email: undefined }),
+      userInfo: (person) => ({ ...person, sub: 'another' }),
+    },
   ],
 })
 
@@ -227,7 +316,9 @@ test('rejects a token of a tenant that is not listed', async () => {
   for (const tid of [undefined, null, randomUUID(), tenant, tenant.toUpperCase()]) {
     provider.behavior = claims({ tid })
     const isListed = tid?.toLowerCase() === tenant
-    expect(await outcomeOf(signIn(connection))).toEqual(isListed ? 'accepted' : ['id_token_tid', 'no_access'])
+    expect(await outcomeOf(signIn(connection))).toEqual(
+      isListed ? 'accepted' : ['id_token_tid', 'no_access'],
+    )
   }
 })
 
@@ -245,14 +336,19 @@ test('returns the domains for which the tenant of the token vouches', async () =
     expect((await signIn(connection)).contact).toMatchObject({ domains })
   }
   provider.behavior = claims({ tid: single })
-  expect((await signIn(await connect({ tenants: [single] }))).contact).not.toHaveProperty('domains')
+  expect((await signIn(await connect({ tenants: [single] }))).contact).not.toHaveProperty(
+    'domains',
+  )
 })
 
 test('rejects every sign-in if several tenants are configured without their domains', async () => {
   const [one, two] = [randomUUID(), randomUUID()]
   provider.behavior = claims({ tid: one })
   for (const tenantDomains of [undefined, { [one]: ['a.example'] }]) {
-    const connection = await connect({ tenants: [one, two], ...(tenantDomains && { tenantDomains }) })
+    const connection = await connect({
+      tenants: [one, two],
+      ...(tenantDomains && { tenantDomains }),
+    })
     expect(await outcomeOf(signIn(connection))).toEqual(['tenant_domains', 'unavailable'])
   }
 })
@@ -275,10 +371,16 @@ test('sends the client secret by the method that the connection names or that th
     [['private_key_jwt', 'client_secret_jwt'], 'basic', 'basic', true],
     [both, 'basic', 'post', false],
   ] as const) {
-    provider.behavior = { ...metadata({ token_endpoint_auth_methods_supported: announced }), tokenAuth: registered }
+    provider.behavior = {
+      ...metadata({ token_endpoint_auth_methods_supported: announced }),
+      tokenAuth: registered,
+    }
     const connection = await connect(tokenAuth && { tokenAuth })
     const outcome = accepted ? 'accepted' : ['token_invalid_client', 'server_error']
-    expect(await outcomeOf(signIn(connection)), `${announced} ${registered} ${tokenAuth}`).toEqual(outcome)
+    expect(
+      await outcomeOf(signIn(connection)),
+      `${announced} ${registered} ${tokenAuth}`,
+    ).toEqual(outcome)
   }
 })
 
@@ -286,20 +388,35 @@ test('the advice for a failed client authentication names the flag that sets the
   expect(advice.token_invalid_client).toContain('--token-auth post or basic')
 })
 
-for (const error of ['access_denied', 'login_required', 'temporarily_unavailable', 'server_error']) {
+for (const error of [
+  'access_denied',
+  'login_required',
+  'temporarily_unavailable',
+  'server_error',
+]) {
   const response = (given: URLSearchParams) => {
     given.delete('code')
     given.set('error', error)
   }
-  rejects(error, { [`the error ${error} of the provider`]: [`provider_${error}`, { response }] })
+  rejects(error, {
+    [`the error ${error} of the provider`]: [`provider_${error}`, { response }],
+  })
 }
 
 const tokenError = { status: 400, body: { error: 'x'.repeat(100) } }
-rejects('server_error', { 'a token error with an unknown code': ['token_error', { token: () => tokenError }] })
+rejects('server_error', {
+  'a token error with an unknown code': ['token_error', { token: () => tokenError }],
+})
 rejects('temporarily_unavailable', {
   'a token endpoint that fails': [
     'token_response',
-    { token: () => ({ status: 502, body: 'Bad gateway', headers: { 'Content-Type': 'text/html' } }) },
+    {
+      token: () => ({
+        status: 502,
+        body: 'Bad gateway',
+        headers: { 'Content-Type': 'text/html' },
+      }),
+    },
   ],
   'a token response of more than 256 KiB': [
     'provider_response_size',
@@ -307,15 +424,29 @@ rejects('temporarily_unavailable', {
   ],
   'a compressed token response': [
     'provider_response_encoding',
-    { token: (genuine) => ({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(JSON.stringify(genuine)) }) },
+    {
+      token: (genuine) => ({
+        headers: { 'Content-Encoding': 'gzip' },
+        body: gzipSync(JSON.stringify(genuine)),
+      }),
+    },
   ],
-  'metadata with another issuer': ['discovery_issuer', metadata({ issuer: 'https://accounts.google.com' })],
+  'metadata with another issuer': [
+    'discovery_issuer',
+    metadata({ issuer: 'https://accounts.google.com' }),
+  ],
   'metadata with a NUL, which a URL drops, after the issuer': [
     'discovery_issuer',
     { metadata: (genuine) => ({ ...genuine, issuer: `${genuine.issuer}\0` }) },
   ],
-  'metadata above 32 KiB': ['provider_response_size', { metadata: (genuine) => sized(genuine, metadataBytes + 1) }],
-  'metadata without an endpoint': ['discovery_metadata', metadata({ authorization_endpoint: undefined })],
+  'metadata above 32 KiB': [
+    'provider_response_size',
+    { metadata: (genuine) => sized(genuine, metadataBytes + 1) },
+  ],
+  'metadata without an endpoint': [
+    'discovery_metadata',
+    metadata({ authorization_endpoint: undefined }),
+  ],
 })
 
 test('accepts responses of 256 KiB, keys of 64 KiB, and metadata of 32 KiB', async () => {
@@ -333,7 +464,10 @@ test('accepts an ID token of 100 KB with 2,500 groups', async () => {
   const groups = Array.from({ length: 2_500 }, () => randomUUID())
   provider.behavior = claims({ groups })
   expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
-  provider.behavior = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, groups }) }
+  provider.behavior = {
+    ...claims({ email: undefined }),
+    userInfo: (own) => ({ ...own, groups }),
+  }
   expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
 })
 
@@ -343,16 +477,28 @@ for (const [endpoint, check] of [
 ] as const) {
   test(`ends a sign-in when the ${endpoint} endpoint has not responded for five seconds`, async () => {
     const { timeout } = AbortSignal
-    const limit = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 10))
+    const limit = vi
+      .spyOn(AbortSignal, 'timeout')
+      .mockImplementation((ms) => timeout(ms / 10))
     provider.behavior = { [endpoint]: (body: Claims) => ({ body, delayMs: 60_000 }) }
-    expect(await outcomeOf(signIn(await connect()))).toEqual([check, 'temporarily_unavailable'])
+    expect(await outcomeOf(signIn(await connect()))).toEqual([
+      check,
+      'temporarily_unavailable',
+    ])
     expect(new Set(limit.mock.calls.flat())).toEqual(new Set([5_000]))
   })
 }
 
 const unusableKeys: Record<string, NonNullable<Behavior['jwks']>> = {
-  'a failure': () => ({ status: 503, body: 'Maintenance', headers: { 'Content-Type': 'text/html' } }),
-  'a web page': () => ({ body: '<html></html>', headers: { 'Content-Type': 'text/html' } }),
+  'a failure': () => ({
+    status: 503,
+    body: 'Maintenance',
+    headers: { 'Content-Type': 'text/html' },
+  }),
+  'a web page': () => ({
+    body: '<html></html>',
+    headers: { 'Content-Type': 'text/html' },
+  }),
   'JSON without keys': () => ({ body: {} }),
   'an empty response': () => ({ body: '' }),
   'a redirect': () => ({ status: 302, body: '', headers: { Location: '/elsewhere' } }),
@@ -363,16 +509,25 @@ for (const [what, jwks] of Object.entries(unusableKeys)) {
     const warnings = vi.spyOn(log, 'warn').mockReturnValue()
     const connection = await connect()
     provider.behavior = { jwks }
-    expect(await outcomeOf(signIn(connection))).toEqual(['provider_keys', 'temporarily_unavailable'])
+    expect(await outcomeOf(signIn(connection))).toEqual([
+      'provider_keys',
+      'temporarily_unavailable',
+    ])
     provider.behavior = {}
     expect(await outcomeOf(signIn(connection))).toBe('accepted')
     expect(warnings).not.toHaveBeenCalled()
     provider.behavior = { jwks }
     later(6 * minuteMs)
     expect(await outcomeOf(signIn(connection))).toBe('accepted')
-    expect(warnings.mock.calls[0]![0]).toEqual({ connection: 'acme', check: 'provider_keys' })
+    expect(warnings.mock.calls[0]![0]).toEqual({
+      connection: 'acme',
+      check: 'provider_keys',
+    })
     later(25 * 60 * minuteMs)
-    expect(await outcomeOf(signIn(connection))).toEqual(['provider_keys', 'temporarily_unavailable'])
+    expect(await outcomeOf(signIn(connection))).toEqual([
+      'provider_keys',
+      'temporarily_unavailable',
+    ])
   })
 }
 
@@ -387,14 +542,22 @@ test('ignores keys that it can’t use, and fetches the keys again for an unknow
     {},
   ]
   const around = (keys: object[]): Behavior => ({
-    jwks: (genuine) => ({ body: { keys: [...keys, ...(genuine.keys as object[]), ...keys] } }),
+    jwks: (genuine) => ({
+      body: { keys: [...keys, ...(genuine.keys as object[]), ...keys] },
+    }),
   })
   provider.behavior = around(others)
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
   later(6 * minuteMs)
-  provider.behavior = { ...around(others), sign: (claims, keys) => signed(claims, keys, { kid: 'key-2' }) }
-  expect(await outcomeOf(signIn(connection))).toEqual(['id_token_key', 'response_invalid'])
+  provider.behavior = {
+    ...around(others),
+    sign: (claims, keys) => signed(claims, keys, { kid: 'key-2' }),
+  }
+  expect(await outcomeOf(signIn(connection))).toEqual([
+    'id_token_key',
+    'response_invalid',
+  ])
   const { jwks } = around(others)
   provider.behavior.jwks = (genuine) => {
     const renamed = (genuine.keys as object[]).map((key) => ({ ...key, kid: 'key-2' }))
@@ -411,17 +574,25 @@ test('uses the last good metadata for a day if a fetch fails, and renews it in t
   const outages: [Behavior, string][] = [
     [metadata({ token_endpoint: undefined }), 'discovery_metadata'],
     [metadata({ issuer: 'https://idp.example' }), 'discovery_issuer'],
-    [{ metadata: (genuine) => sized(genuine, metadataBytes + 1) }, 'provider_response_size'],
+    [
+      { metadata: (genuine) => sized(genuine, metadataBytes + 1) },
+      'provider_response_size',
+    ],
   ]
   for (const [index, [behavior, check]] of outages.entries()) {
     provider.behavior = behavior
     later((61 + index * 2) * minuteMs)
-    for (let times = 0; times < 2; times++) expect(await outcomeOf(signIn(connection))).toBe('accepted')
+    for (let times = 0; times < 2; times++)
+      expect(await outcomeOf(signIn(connection))).toBe('accepted')
     await vi.waitFor(() =>
-      expect(warnings.mock.calls.map(([fields]) => fields)).toContainEqual({ connection: 'acme', check }),
+      expect(warnings.mock.calls.map(([fields]) => fields)).toContainEqual({
+        connection: 'acme',
+        check,
+      }),
     )
   }
-  expect([fetched(), warnings.mock.calls.length]).toEqual([4, 3]) // at most one fetch and one warning per minute
+  // at most one fetch and one warning per minute
+  expect([fetched(), warnings.mock.calls.length]).toEqual([4, 3])
 
   // After the outage, the metadata is renewed in the background.
   provider.behavior = { metadata: (genuine) => genuine }
@@ -434,13 +605,19 @@ test('uses the last good metadata for a day if a fetch fails, and renews it in t
 
   provider.behavior = metadata({ token_endpoint: undefined })
   later(26 * 60 * minuteMs)
-  expect(await outcomeOf(signIn(connection))).toEqual(['discovery_metadata', 'temporarily_unavailable'])
+  expect(await outcomeOf(signIn(connection))).toEqual([
+    'discovery_metadata',
+    'temporarily_unavailable',
+  ])
 })
 
 test('follows no redirect of the token endpoint', async () => {
   const headers = { Location: `${provider.issuer}/internal` }
   provider.behavior.token = () => ({ status: 307, body: '', headers })
-  expect(await outcomeOf(signIn(await connect()))).toEqual(['token_response', 'temporarily_unavailable'])
+  expect(await outcomeOf(signIn(await connect()))).toEqual([
+    'token_response',
+    'temporarily_unavailable',
+  ])
   expect(provider.requests).not.toContain('/internal')
 })
 
@@ -465,13 +642,19 @@ test('sends the client secret only to its own issuer, for its own connection and
 
 // Tests of the metadata
 
-/** Returns a function that starts a sign-in with changed settings and returns 'accepted' or the failed check. */
+/**
+ * Returns a function that starts a sign-in with changed settings and returns 'accepted'
+ * or the failed check.
+ */
 async function startable() {
   const connection = await connect()
   return (settings: Partial<OidcSettings> = {}) =>
-    outcomeOf(authorize({ ...connection, settings: { ...connection.settings, ...settings } }, newSecrets())).then(
-      (outcome) => (outcome === 'accepted' ? outcome : outcome[0]),
-    )
+    outcomeOf(
+      authorize(
+        { ...connection, settings: { ...connection.settings, ...settings } },
+        newSecrets(),
+      ),
+    ).then((outcome) => (outcome === 'accepted' ? outcome : outcome[0]))
 }
 
 test('repeats the error of a failed discovery for five seconds, unless the settings change', async () => {
@@ -479,7 +662,9 @@ test('repeats the error of a failed discovery for five seconds, unless the setti
   provider.behavior = metadata({ token_endpoint: undefined })
   const startedAt = performance.now()
   const clock = vi.spyOn(performance, 'now').mockReturnValue(startedAt)
-  expect(await Promise.all([start(), start(), start()])).toEqual(Array(3).fill('discovery_metadata'))
+  expect(await Promise.all([start(), start(), start()])).toEqual(
+    Array(3).fill('discovery_metadata'),
+  )
   clock.mockReturnValue(startedAt + 4_999)
   expect([await start(), fetched()]).toEqual(['discovery_metadata', 1])
   expect(await start({ clientId: 'another' })).toBe('secrets') // the secrets are bound to the client ID
@@ -503,12 +688,16 @@ test('fetches metadata once, then hourly, and again when the settings change', a
 })
 
 describe('a provider with https', () => {
-  /** Signs in at an https issuer. This process connects to the test's provider instead. */
+  /**
+   * Signs in at an https issuer. This process connects to the test's provider instead.
+   */
   async function signInAt(issuer: string) {
     const { metadata, claims } = provider.behavior
     Object.assign(provider.behavior, {
       metadata: (genuine) => {
-        const own = JSON.parse(JSON.stringify(genuine).replaceAll(provider.issuer, issuer))
+        const own = JSON.parse(
+          JSON.stringify(genuine).replaceAll(provider.issuer, issuer),
+        )
         return metadata?.(own) ?? own
       },
       claims: (genuine) => ({ ...genuine, iss: issuer, ...claims?.(genuine) }),
@@ -529,7 +718,9 @@ describe('a provider with https', () => {
       expect(check, endpoint).toBe('provider_http')
     }
     provider.behavior = {}
-    expect((await signInAt('https://idp.example.com')).identity.subject).toBe(provider.person.sub)
+    expect((await signInAt('https://idp.example.com')).identity.subject).toBe(
+      provider.person.sub,
+    )
   })
 
   test('identifies a user of Entra ID by oid, because sub differs per app', async () => {
@@ -539,7 +730,9 @@ describe('a provider with https', () => {
     expect((await signInAt(issuer)).identity).toEqual({ issuer, subject: oid })
     for (const other of [undefined, '']) {
       provider.behavior = { claims: () => ({ oid: other }) }
-      await expect(signInAt(issuer), String(other)).rejects.toMatchObject({ check: 'id_token_sub' })
+      await expect(signInAt(issuer), String(other)).rejects.toMatchObject({
+        check: 'id_token_sub',
+      })
     }
   })
 
@@ -554,16 +747,27 @@ describe('a provider with https', () => {
       provider.behavior = { claims: () => ({ hd }) }
       expect((await signInAt(from)).contact.hostedDomain, String(hd)).toBe(hostedDomain)
     }
-    provider.behavior = { claims: () => ({ email: undefined }), userInfo: (own) => ({ ...own, hd: 'example.com' }) }
+    provider.behavior = {
+      claims: () => ({ email: undefined }),
+      userInfo: (own) => ({ ...own, hd: 'example.com' }),
+    }
     const { contact } = await signInAt(issuer)
-    expect(contact).toEqual({ email: provider.person.email, isVerified: true, hostedDomain: null })
+    expect(contact).toEqual({
+      email: provider.person.email,
+      isVerified: true,
+      hostedDomain: null,
+    })
   })
 })
 
 describe('settings', () => {
   const oidc = (settings: object) =>
-    ConnectionSettings.safeParse({ kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x', ...settings })
-      .success
+    ConnectionSettings.safeParse({
+      kind: 'oidc',
+      issuer: 'https://idp.example.com',
+      clientId: 'x',
+      ...settings,
+    }).success
   test('reject an issuer whose users can’t all be trusted', () => {
     expect(oidc({})).toBe(true)
     expect(oidc({ issuer: 'http://localhost:8080' })).toBe(true) // because PUBLIC_URL has http here
@@ -589,9 +793,18 @@ describe('settings', () => {
       expect(oidc({ issuer, tenants: [] }), issuer).toBe(false)
       expect(oidc({ issuer, tenants: [tenant] }), issuer).toBe(true)
     }
-    for (const path of [`/${tenant}/v2.0`, `/${tenant.toUpperCase()}/v2.0`, `/common/../${tenant}/v2.0`])
-      expect(oidc({ issuer: `https://login.microsoftonline.com${path}` }), path).toBe(true)
-    const entra = { issuer: 'https://login.microsoftonline.com/common/v2.0', emailClaim: 'upn' }
+    for (const path of [
+      `/${tenant}/v2.0`,
+      `/${tenant.toUpperCase()}/v2.0`,
+      `/common/../${tenant}/v2.0`,
+    ])
+      expect(oidc({ issuer: `https://login.microsoftonline.com${path}` }), path).toBe(
+        true,
+      )
+    const entra = {
+      issuer: 'https://login.microsoftonline.com/common/v2.0',
+      emailClaim: 'upn',
+    }
     expect(oidc({ ...entra, tenants: [tenant] })).toBe(true)
     expect(oidc({ ...entra, tenants: [tenant, randomUUID()] })).toBe(false)
     expect(oidc({ ...entra, tenants: [tenant], trustClaim: true })).toBe(true)
@@ -613,7 +826,8 @@ const problemOf = (documents: object[], name?: string) => {
     return (error as SignInRejected).check
   }
 }
-const isVerified = (documents: object[]) => emailOf([...(documents as Record<string, unknown>[]), { email }]).isVerified
+const isVerified = (documents: object[]) =>
+  emailOf([...(documents as Record<string, unknown>[]), { email }]).isVerified
 
 test('accepts true, "true" and a missing email_verified as verified', () => {
   for (const email_verified of [undefined, null, true, 'true', 'True', 'TRUE', ' true\n'])
@@ -623,7 +837,9 @@ test('accepts true, "true" and a missing email_verified as verified', () => {
 })
 
 test('rejects an address that the ID token or the user info marks as unverified', () => {
-  expect(isVerified([{ email_verified: true }, { email, email_verified: true }])).toBe(true)
+  expect(isVerified([{ email_verified: true }, { email, email_verified: true }])).toBe(
+    true,
+  )
   for (const documents of [
     [{ email_verified: false }, { email }],
     [{ email_verified: false }, { email, email_verified: true }],
@@ -636,27 +852,47 @@ test('rejects an address that the ID token or the user info marks as unverified'
 test('reads the email address from the ID token, or from the user info if the ID token has none', () => {
   expect(emailOf([{ email }, { email: 'eve@example.com' }]).email).toBe(email)
   expect(emailOf([{ email: null }, { email }]).email).toBe(email)
-  expect(emailOf([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }]).email).toBe('ADA@example.com')
+  expect(
+    emailOf([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }]).email,
+  ).toBe('ADA@example.com')
 })
 
 test('treats white space, empty texts and lists, and other types as a missing email address', () => {
   for (const nothing of [undefined, null, '', ' \n', [], [''], [null], 0, {}])
-    expect(emailOf([{ email: nothing }, { email }]).email, JSON.stringify(nothing)).toBe(email)
+    expect(emailOf([{ email: nothing }, { email }]).email, JSON.stringify(nothing)).toBe(
+      email,
+    )
   for (const padded of [` ${email}`, `${email}\r\n`, ['', email], [`${email} `, email]])
     expect(emailOf([{ email: padded }]).email, JSON.stringify(padded)).toBe(email)
 })
 
 test('rejects two different email addresses, even if their letters look the same', () => {
-  for (const another of ['eve@example.com', 'ada@example.com.evil.example', '\u0430da@example.com'])
+  for (const another of [
+    'eve@example.com',
+    'ada@example.com.evil.example',
+    '\u0430da@example.com',
+  ])
     expect(problemOf([{ email: [email, another] }])).toBe('email_several')
-  expect(problemOf([{ email: ['kelvin@example.com', '\u212Aelvin@example.com'] }])).toBe('email_several')
+  expect(problemOf([{ email: ['kelvin@example.com', '\u212Aelvin@example.com'] }])).toBe(
+    'email_several',
+  )
 })
 
 test('reads only the configured claim, and reports an address that is in another claim', () => {
-  for (const name of ['upn', 'unique_name', 'preferred_username', 'emails', 'https://acme.example/email'])
+  for (const name of [
+    'upn',
+    'unique_name',
+    'preferred_username',
+    'emails',
+    'https://acme.example/email',
+  ])
     expect(problemOf([{ email: 'eve@example.com', [name]: email }], name)).toBe(email)
   expect(problemOf([{ emails: [email, ' '] }], 'emails')).toBe(email) // as Azure AD B2C sends it
-  for (const claims of [{ upn: email }, { preferred_username: email, email: '' }, { mail: [email] }])
+  for (const claims of [
+    { upn: email },
+    { preferred_username: email, email: '' },
+    { mail: [email] },
+  ])
     expect(problemOf([claims])).toBe('email_elsewhere')
   expect(problemOf([{ email }], 'upn')).toBe('email_elsewhere')
   for (const claims of [{}, { email: null, name: 'Ada' }, { sub: 'ada@' }])
@@ -665,35 +901,85 @@ test('reads only the configured claim, and reports an address that is in another
 
 test('links users by a claim other than email only if that claim is trusted', async () => {
   provider.behavior = claims({ email: undefined, upn: 'ada@example.com' })
-  const outcome = async (settings: Partial<OidcSettings>) => outcomeOf(signIn(await connect(settings)))
+  const outcome = async (settings: Partial<OidcSettings>) =>
+    outcomeOf(signIn(await connect(settings)))
   expect(await outcome({})).toBe('accepted') // the user info contains the email address
-  expect(await outcome({ emailClaim: 'upn' })).toEqual(['email_claim_untrusted', 'no_access'])
+  expect(await outcome({ emailClaim: 'upn' })).toEqual([
+    'email_claim_untrusted',
+    'no_access',
+  ])
   provider.person = { sub: randomUUID(), email: 'eve@example.com' }
   const { contact } = await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))
   expect(contact).toEqual({ email: 'ada@example.com', isVerified: true })
-  provider.behavior = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, email: null, upn: email }) }
+  provider.behavior = {
+    ...claims({ email: undefined }),
+    userInfo: (own) => ({ ...own, email: null, upn: email }),
+  }
   expect(await outcome({})).toEqual(['email_elsewhere', 'no_access'])
-  expect((await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))).contact.email).toBe(email)
+  expect(
+    (await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))).contact.email,
+  ).toBe(email)
 })
 
 test('reads the address from the user info if it is null or an empty text in the ID token', async () => {
   for (const nothing of [null, '', ' ']) {
     provider.behavior = claims({ email: nothing })
-    expect((await signIn(await connect())).contact.email, String(nothing)).toBe(provider.person.email)
+    expect((await signIn(await connect())).contact.email, String(nothing)).toBe(
+      provider.person.email,
+    )
   }
 })
 
-const prompts: [who: string, account?: string, login?: string, listed?: string[] | string, issuer?: string][] = [
-  ['a provider that lists both prompts', 'select_account', 'login', ['none', 'login', 'consent', 'select_account']],
-  ['a provider that does not list select_account', 'login', 'login', ['none', 'login', 'consent']],
-  ['a provider that does not list login', 'select_account', 'select_account', ['none', 'select_account']],
+const prompts: [
+  who: string,
+  account?: string,
+  login?: string,
+  listed?: string[] | string,
+  issuer?: string,
+][] = [
+  [
+    'a provider that lists both prompts',
+    'select_account',
+    'login',
+    ['none', 'login', 'consent', 'select_account'],
+  ],
+  [
+    'a provider that does not list select_account',
+    'login',
+    'login',
+    ['none', 'login', 'consent'],
+  ],
+  [
+    'a provider that does not list login',
+    'select_account',
+    'select_account',
+    ['none', 'select_account'],
+  ],
   ['a provider that lists neither', undefined, undefined, ['none']],
   ['a provider without a list', 'login', 'login', undefined],
   ['a provider whose list is not an array', 'login', 'login', 'select_account'],
-  ['Google', 'select_account', 'select_account', undefined, 'https://accounts.google.com'],
-  ['Entra ID', 'select_account', 'login', undefined, `https://login.microsoftonline.com/${randomUUID()}/v2.0`],
+  [
+    'Google',
+    'select_account',
+    'select_account',
+    undefined,
+    'https://accounts.google.com',
+  ],
+  [
+    'Entra ID',
+    'select_account',
+    'login',
+    undefined,
+    `https://login.microsoftonline.com/${randomUUID()}/v2.0`,
+  ],
 ]
-test.each(prompts)('the prompt is valid for %s', (_, account, login, listed, issuer = 'https://idp.example') => {
-  const metadata = { issuer, prompt_values_supported: listed }
-  expect([promptOf('account', metadata), promptOf('login', metadata)]).toEqual([account, login])
-})
+test.each(prompts)(
+  'the prompt is valid for %s',
+  (_, account, login, listed, issuer = 'https://idp.example') => {
+    const metadata = { issuer, prompt_values_supported: listed }
+    expect([promptOf('account', metadata), promptOf('login', metadata)]).toEqual([
+      account,
+      login,
+    ])
+  },
+)

@@ -15,14 +15,19 @@ const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
 const failedDiscoveryMs = 5_000
-// While a provider can't be reached, the last good metadata and keys are used. They are requested again every minute.
+// While a provider can't be reached, the last good metadata and keys are used. They are
+// requested again every minute.
 const renewalMs = 60_000
 const staleMs = 24 * 60 * 60 * 1000
 const renewedKeysTimeoutMs = 2_000
-const registeredAmr = 'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' ')
+const registeredAmr =
+  'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(
+    ' ',
+  )
 // OpenID Connect Core §2, without NUL and lone surrogates, which PostgreSQL can't store.
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
-// Copies by the library block the process: 0.1 s for 240 KB. Real metadata has up to 7 KB, and real keys have 15 KB.
+// Copies by the library block the process: 0.1 s for 240 KB. Real metadata has up to 7
+// KB, and real keys have 15 KB.
 const maxMetadataBytes = 32 * 1024
 const maxKeysBytes = 64 * 1024
 const maxResponseBytes = 256 * 1024 // enough for a token with hundreds of groups
@@ -49,15 +54,30 @@ export const authorize: OidcProvider['authorize'] = async (connection, secrets, 
   }
 }
 
-/** Returns the `prompt`. Google and Entra ID list no values. Google lacks `login`, despite OpenID Connect §15.1. */
-export function promptOf(ask: Ask, { issuer, prompt_values_supported: listed }: ServerMetadata): string | undefined {
-  const unlisted = isGoogle(issuer) ? ['select_account'] : isEntra(issuer) ? ['select_account', 'login'] : ['login']
+/**
+ * Returns the `prompt`. Google and Entra ID list no values. Google lacks `login`, despite
+ * OpenID Connect §15.1.
+ */
+export function promptOf(
+  ask: Ask,
+  { issuer, prompt_values_supported: listed }: ServerMetadata,
+): string | undefined {
+  const unlisted = isGoogle(issuer)
+    ? ['select_account']
+    : isEntra(issuer)
+      ? ['select_account', 'login']
+      : ['login']
   const supported = Array.isArray(listed) ? listed : unlisted
-  const wanted = ask === 'account' ? ['select_account', 'login'] : ['login', 'select_account']
+  const wanted =
+    ask === 'account' ? ['select_account', 'login'] : ['login', 'select_account']
   return wanted.find((value) => supported.includes(value))
 }
 
-export const authenticate: OidcProvider['authenticate'] = async (connection, fields, secrets) => {
+export const authenticate: OidcProvider['authenticate'] = async (
+  connection,
+  fields,
+  secrets,
+) => {
   const client = await import('openid-client')
   const { configuration, metadata } = await discovered(connection)
   const response = new URL(ssoUrl(connection.slug, 'callback'))
@@ -77,7 +97,12 @@ export const authenticate: OidcProvider['authenticate'] = async (connection, fie
       throw new SignInRejected('id_token_sub', 'response_invalid')
     const userInfo = () => client.fetchUserInfo(configuration, tokens.access_token, sub)
     const contact = () => contactOf(claims, userInfo, metadata, connection.settings)
-    return { identity: { issuer, subject }, contact, account: accountIn(claims), amr: amrOf(claims) }
+    return {
+      identity: { issuer, subject },
+      contact,
+      account: accountIn(claims),
+      amr: amrOf(claims),
+    }
   } catch (error) {
     throw oidcRejection(error)
   }
@@ -90,26 +115,51 @@ type UserInfo = () => Promise<Claims>
 function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void {
   const { azp, iat, tid } = claims
   // openid-client checks azp only if there are several audiences
-  if (azp !== undefined && azp !== clientId) throw new SignInRejected('id_token_azp', 'response_invalid')
+  if (azp !== undefined && azp !== clientId)
+    throw new SignInRejected('id_token_azp', 'response_invalid')
   if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
     throw new SignInRejected('id_token_iat', 'response_invalid')
-  if (tenants && !tenants.some((tenant) => tenant.toLowerCase() === String(tid).toLowerCase()))
-    throw Object.assign(new SignInRejected('id_token_tid', 'no_access'), { account: accountIn(claims) })
+  if (
+    tenants &&
+    !tenants.some((tenant) => tenant.toLowerCase() === String(tid).toLowerCase())
+  )
+    throw Object.assign(new SignInRejected('id_token_tid', 'no_access'), {
+      account: accountIn(claims),
+    })
 }
 
-/** Returns the `amr` values: how the user authenticated. Returns null unless all values are registered (RFC 8176). */
+/**
+ * Returns the `amr` values: how the user authenticated. Returns null unless all values
+ * are registered (RFC 8176).
+ */
 function amrOf({ amr }: Claims): string[] | null {
-  const isRegistered = Array.isArray(amr) && amr.length > 0 && amr.every((value) => registeredAmr.includes(value))
+  const isRegistered =
+    Array.isArray(amr) &&
+    amr.length > 0 &&
+    amr.every((value) => registeredAmr.includes(value))
   return isRegistered ? [...new Set<string>(amr)] : null
 }
 
-/** Returns the account name at the provider. Entra ID and ADFS send only `preferred_username` or `upn`. */
+/**
+ * Returns the account name at the provider. Entra ID and ADFS send only
+ * `preferred_username` or `upn`.
+ */
 function accountIn(claims: Claims): string | undefined {
-  return ['email', 'preferred_username', 'upn'].flatMap((name) => addressesIn(claims, name))[0]
+  return ['email', 'preferred_username', 'upn'].flatMap((name) =>
+    addressesIn(claims, name),
+  )[0]
 }
 
-/** Reads the email from the ID token, or else from user info. Some providers send it only there (Core §5.4). */
-async function contactOf(idToken: Claims, userInfo: UserInfo, metadata: ServerMetadata, settings: OidcSettings) {
+/**
+ * Reads the email from the ID token, or else from user info. Some providers send it only
+ * there (Core §5.4).
+ */
+async function contactOf(
+  idToken: Claims,
+  userInfo: UserInfo,
+  metadata: ServerMetadata,
+  settings: OidcSettings,
+) {
   const { issuer, userinfo_endpoint: endpoint } = metadata
   const { emailClaim, trustClaim, tenantDomains } = settings
   const documents = [idToken]
@@ -118,42 +168,77 @@ async function contactOf(idToken: Claims, userInfo: UserInfo, metadata: ServerMe
     documents.push(await userInfo().catch(rejected))
   }
   const { email, isVerified } = emailOf(documents, emailClaim)
-  if (emailClaim && !trustClaim) throw new SignInRejected('email_claim_untrusted', 'no_access')
+  if (emailClaim && !trustClaim)
+    throw new SignInRejected('email_claim_untrusted', 'no_access')
   return {
     email,
     isVerified,
-    ...(tenantDomains && { domains: tenantDomains[String(idToken.tid).toLowerCase()] ?? [] }),
-    ...(isGoogle(issuer) && { hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null }),
+    ...(tenantDomains && {
+      domains: tenantDomains[String(idToken.tid).toLowerCase()] ?? [],
+    }),
+    ...(isGoogle(issuer) && {
+      hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null,
+    }),
   }
 }
 
-/** Returns the email addresses in a document. Some providers send a list, or a blank text for a missing address. */
+/**
+ * Returns the email addresses in a document. Some providers send a list, or a blank text
+ * for a missing address.
+ */
 function addressesIn(claims: Claims, name = 'email'): string[] {
   const texts = [claims[name]].flat().filter((value) => typeof value === 'string')
   return texts.map((text) => text.trim()).filter((text) => text !== '')
 }
 
-/** Whether `email_verified` is not false. Company providers often omit it, and some send a string. */
+/**
+ * Whether `email_verified` is not false. Company providers often omit it, and some send a
+ * string.
+ */
 function isNotDenied(claim: unknown): boolean {
-  return (claim ?? true) === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
+  return (
+    (claim ?? true) === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
+  )
 }
 
-/** Returns the email. It counts as verified unless a document denies that. Throws SignInRejected without an email. */
-export function emailOf(documents: Claims[], name?: string): { email: string; isVerified: boolean } {
-  const given = documents.map((claims) => addressesIn(claims, name)).find((addresses) => addresses.length > 0)
-  const others = documents.flatMap((claims) => Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)))
+/**
+ * Returns the email. It counts as verified unless a document denies that. Throws
+ * SignInRejected without an email.
+ */
+export function emailOf(
+  documents: Claims[],
+  name?: string,
+): { email: string; isVerified: boolean } {
+  const given = documents
+    .map((claims) => addressesIn(claims, name))
+    .find((addresses) => addresses.length > 0)
+  const others = documents.flatMap((claims) =>
+    Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)),
+  )
   const isVerified = documents.every(({ email_verified: claim }) => isNotDenied(claim))
   return { email: soleAddress(given ?? [], others), isVerified }
 }
 
 type Discovered = Awaited<ReturnType<typeof discover>>
-/** Metadata that is fetched again after `endsAt`. If that fails, it is used until `servesUntil`. */
-type Discovery = { source: string; discovered: Promise<Discovered>; endsAt: number; servesUntil: number }
+/**
+ * Metadata that is fetched again after `endsAt`. If that fails, it is used until
+ * `servesUntil`.
+ */
+type Discovery = {
+  source: string
+  discovered: Promise<Discovered>
+  endsAt: number
+  servesUntil: number
+}
 
 const cache = new Map<string, Discovery>() // by the ID of the connection
-const keyCopies = new Map<string, { body: string; fetchedAt: number }>() // the last good keys, by connection ID and URL
+// the last good keys, by connection ID and URL
+const keyCopies = new Map<string, { body: string; fetchedAt: number }>()
 
-/** Returns the metadata of a provider. Fetches it after changes of the settings, and hourly in the background. */
+/**
+ * Returns the metadata of a provider. Fetches it after changes of the settings, and
+ * hourly in the background.
+ */
 async function discovered(connection: OidcConnection): Promise<Discovered> {
   const { id, slug, settings, encryptedSecrets } = connection
   const source = JSON.stringify([settings, encryptedSecrets])
@@ -161,11 +246,19 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
   const known = last?.source === source ? last : undefined
   const now = performance.now()
   if (known && now < known.endsAt) return known.discovered
-  const entry = { source, discovered: discover(connection), endsAt: now + discoveryMs, servesUntil: now + staleMs }
+  const entry = {
+    source,
+    discovered: discover(connection),
+    endsAt: now + discoveryMs,
+    servesUntil: now + staleMs,
+  }
   if (!known || now >= known.servesUntil) {
     cache.set(id, entry)
     entry.discovered.catch(() =>
-      Object.assign(entry, { endsAt: performance.now() + failedDiscoveryMs, servesUntil: 0 }),
+      Object.assign(entry, {
+        endsAt: performance.now() + failedDiscoveryMs,
+        servesUntil: 0,
+      }),
     )
     return entry.discovered
   }
@@ -173,16 +266,23 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
   entry.discovered.then(
     () => cache.set(id, entry),
     ({ check }: SignInRejected) =>
-      log.warn({ connection: slug, check }, 'the metadata of a provider could not be fetched: the last one serves'),
+      log.warn(
+        { connection: slug, check },
+        'the metadata of a provider could not be fetched: the last one serves',
+      ),
   )
   return known.discovered
 }
 
-/** Fetches the metadata of a provider. Returns it separately too, because the library copies it on each access. */
+/**
+ * Fetches the metadata of a provider. Returns it separately too, because the library
+ * copies it on each access.
+ */
 export async function discover(connection: OidcConnection) {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
-  if (!separatesTenants(connection.settings)) throw new SignInRejected('tenant_domains', 'unavailable')
+  if (!separatesTenants(connection.settings))
+    throw new SignInRejected('tenant_domains', 'unavailable')
   const { clientSecret } = await decryptSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
   // lib/sso/provider-url.ts allows http on this machine only
@@ -192,50 +292,87 @@ export async function discover(connection: OidcConnection) {
       new URL(issuer),
       clientId,
       { [client.clockTolerance]: clockToleranceSeconds },
-      // Some providers accept only the registered method. The default of OpenID Connect is Basic.
+      // Some providers accept only the registered method. The default of OpenID Connect
+      // is Basic.
       (server, metadata, body, headers) => {
-        const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+        const methods = server.token_endpoint_auth_methods_supported ?? [
+          'client_secret_basic',
+        ]
         const announced = methods.includes('client_secret_basic') ? 'basic' : 'post'
-        const authenticate = (tokenAuth ?? announced) === 'basic' ? clientSecretBasic : client.ClientSecretPost
+        const authenticate =
+          (tokenAuth ?? announced) === 'basic'
+            ? clientSecretBasic
+            : client.ClientSecretPost
         return authenticate(clientSecret!)(server, metadata, body, headers)
       },
-      { execute: extensions, timeout: timeoutSeconds, [client.customFetch]: fetchFromProvider(maxMetadataBytes) },
+      {
+        execute: extensions,
+        timeout: timeoutSeconds,
+        [client.customFetch]: fetchFromProvider(maxMetadataBytes),
+      },
     )
     const metadata = configuration.serverMetadata()
-    // The library ignores control characters at the ends of issuers. PostgreSQL can't store one of them, NUL.
-    if (/\p{Cc}/u.test(metadata.issuer)) throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
-    if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
+    // The library ignores control characters at the ends of issuers. PostgreSQL can't
+    // store one of them, NUL.
+    if (/\p{Cc}/u.test(metadata.issuer))
+      throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
+    if (
+      !metadata.authorization_endpoint ||
+      !metadata.token_endpoint ||
+      !metadata.jwks_uri
+    )
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
     const fetchResponse = fetchFromProvider(maxResponseBytes)
     configuration[client.customFetch] = (url, options) =>
-      url === metadata.jwks_uri ? fetchKeys(connection, url, options as RequestOptions) : fetchResponse(url, options)
+      url === metadata.jwks_uri
+        ? fetchKeys(connection, url, options as RequestOptions)
+        : fetchResponse(url, options)
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
   }
 }
 
-/** Fetches the keys of a provider. If that fails, returns the last good keys for up to a day. Throws SignInRejected. */
-async function fetchKeys({ id, slug }: OidcConnection, url: string, options: RequestOptions): Promise<Response> {
+/**
+ * Fetches the keys of a provider. If that fails, returns the last good keys for up to a
+ * day. Throws SignInRejected.
+ */
+async function fetchKeys(
+  { id, slug }: OidcConnection,
+  url: string,
+  options: RequestOptions,
+): Promise<Response> {
   const name = `${id} ${url}`
   const copy = keyCopies.get(name)
   const isUsable = copy && performance.now() < copy.fetchedAt + staleMs
-  const signals = [options.signal, ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : [])]
+  const signals = [
+    options.signal,
+    ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : []),
+  ]
   try {
-    const response = await fetchBounded(url, { ...options, signal: AbortSignal.any(signals) }, maxKeysBytes)
+    const response = await fetchBounded(
+      url,
+      { ...options, signal: AbortSignal.any(signals) },
+      maxKeysBytes,
+    )
     const body = await response.text()
-    if (!response.ok || !Array.isArray(JSON.parse(body).keys)) throw new Error('The response holds no keys.')
+    if (!response.ok || !Array.isArray(JSON.parse(body).keys))
+      throw new Error('The response holds no keys.')
     keyCopies.set(name, { body, fetchedAt: performance.now() })
     return new Response(body, response)
   } catch (error) {
-    if (!isUsable) throw new SignInRejected('provider_keys', 'temporarily_unavailable', error)
+    if (!isUsable)
+      throw new SignInRejected('provider_keys', 'temporarily_unavailable', error)
     const failed = { connection: slug, check: 'provider_keys' }
     log.warn(failed, 'the keys of a provider could not be fetched: the last ones serve')
     return Response.json(JSON.parse(copy.body))
   }
 }
 
-const unreadResponses = { size: 'provider_response_size', encoding: 'provider_response_encoding' }
+const unreadResponses = {
+  size: 'provider_response_size',
+  encoding: 'provider_response_encoding',
+}
 
 function fetchFromProvider(maxBytes: number): CustomFetch {
   return async (url, options) => {
@@ -243,16 +380,23 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
       return await fetchBounded(url, options as RequestOptions, maxBytes)
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') throw error
-      const check = error instanceof ResponseRejected ? unreadResponses[error.reason] : 'provider_unreachable'
+      const check =
+        error instanceof ResponseRejected
+          ? unreadResponses[error.reason]
+          : 'provider_unreachable'
       throw new SignInRejected(check, 'temporarily_unavailable', error)
     }
   }
 }
 
-/** Authenticates by HTTP Basic. openid-client also encodes - and _, which fails at providers that do not decode. */
+/**
+ * Authenticates by HTTP Basic. openid-client also encodes - and _, which fails at
+ * providers that do not decode.
+ */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
-    const formEncode = (value: string) => new URLSearchParams({ value }).toString().slice('value='.length)
+    const formEncode = (value: string) =>
+      new URLSearchParams({ value }).toString().slice('value='.length)
     const credentials = [clientId, clientSecret].map(formEncode).join(':')
     headers.set('Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
   }

@@ -2,7 +2,15 @@ import { soleAddress } from '../email'
 import { trimmed } from './xml'
 
 const usualNames = [
-  ...['mail', 'email', 'emailaddress', 'email_address', 'e-mail', 'user.email', 'user.mail'],
+  ...[
+    'mail',
+    'email',
+    'emailaddress',
+    'email_address',
+    'e-mail',
+    'user.email',
+    'user.mail',
+  ],
   'urn:oid:0.9.2342.19200300.100.1.3', // mail
   'urn:oid:1.2.840.113549.1.9.1', // emailAddress
   'urn:mace:dir:attribute-def:mail', // Shibboleth 1.3
@@ -14,13 +22,25 @@ const usualNames = [
 type Attribute = [name: string, values: string[]]
 type NameId = { text: string; isEmail: boolean }
 
-/** Returns the address in `configured` (attribute or `nameid`). Without it, uses the usual ones. Throws SignInRejected. */
-export function emailOf(attributes: Iterable<Attribute>, nameId: NameId, configured?: string): string {
+/**
+ * Returns the address in `configured` (attribute or `nameid`). Without it, uses the usual
+ * ones. Throws SignInRejected.
+ */
+export function emailOf(
+  attributes: Iterable<Attribute>,
+  nameId: NameId,
+  configured?: string,
+): string {
   const wanted = configured ? [configured.toLowerCase()] : usualNames
-  const pairs = [...attributes].flatMap(([name, texts]) => texts.map((text) => [name, trimmed(text)] as const))
-  const isGiven = ([name, text]: (typeof pairs)[number]) => wanted.includes(trimmed(name).toLowerCase()) && text !== ''
+  const pairs = [...attributes].flatMap(([name, texts]) =>
+    texts.map((text) => [name, trimmed(text)] as const),
+  )
+  const isGiven = ([name, text]: (typeof pairs)[number]) =>
+    wanted.includes(trimmed(name).toLowerCase()) && text !== ''
   const given = pairs.filter(isGiven).map(([, text]) => text)
-  const usesNameId = configured ? wanted.includes('nameid') : given.length === 0 && nameId.isEmail
+  const usesNameId = configured
+    ? wanted.includes('nameid')
+    : given.length === 0 && nameId.isEmail
   const values = usesNameId ? [nameId.text] : given
   return soleAddress(values, [nameId.text, ...pairs.map(([, text]) => text)])
 }

@@ -6,9 +6,18 @@ import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from '
 
 const { encryption: xmlenc, signature: xmldsig } = namespaces
 const xmlenc11 = 'http://www.w3.org/2009/xmlenc11#'
-// CBC does not protect integrity, but ADFS and Entra use only CBC. So all failures get the same response.
-const contentCiphers = [`${xmlenc11}aes256-gcm`, `${xmlenc11}aes128-gcm`, `${xmlenc}aes256-cbc`, `${xmlenc}aes128-cbc`]
-/** RSA-OAEP. With the first URI, the mask generation uses SHA-1. The second URI allows other hashes. */
+// CBC does not protect integrity, but ADFS and Entra use only CBC. So all failures get
+// the same response.
+const contentCiphers = [
+  `${xmlenc11}aes256-gcm`,
+  `${xmlenc11}aes128-gcm`,
+  `${xmlenc}aes256-cbc`,
+  `${xmlenc}aes128-cbc`,
+]
+/**
+ * RSA-OAEP. With the first URI, the mask generation uses SHA-1. The second URI allows
+ * other hashes.
+ */
 export const keyCiphers = [`${xmlenc}rsa-oaep-mgf1p`, `${xmlenc11}rsa-oaep`]
 // The library would replace other hashes by SHA-1.
 const digests = [`${xmldsig}sha1`, `${xmlenc}sha256`, `${xmlenc}sha512`]
@@ -23,13 +32,21 @@ export function checkEncryption(encrypted: XmlElement): void {
   const [key, another] = all('EncryptedKey')
   // No element may occur more often, because the library uses the first match anywhere.
   ensure(key && !another && all('EncryptedData').length === 1, 'saml_encryption')
-  ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'saml_encryption')
+  ensure(
+    all('EncryptionMethod').length === 2 && all('CipherValue').length === 2,
+    'saml_encryption',
+  )
   ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
   ensure(keyCiphers.includes(algorithmOf(key)), 'saml_encryption')
-  const valuesOf = (name: string, attribute: string) => all(name).map((each) => each.attributes.get(attribute) ?? '')
-  const hasKnownDigests = valuesOf('DigestMethod', 'Algorithm').every((hash) => digests.includes(hash))
+  const valuesOf = (name: string, attribute: string) =>
+    all(name).map((each) => each.attributes.get(attribute) ?? '')
+  const hasKnownDigests = valuesOf('DigestMethod', 'Algorithm').every((hash) =>
+    digests.includes(hash),
+  )
   // The library inserts the URI into an XPath expression.
-  const hasSafeUris = valuesOf('RetrievalMethod', 'URI').every((uri) => /^#[\w.-]+$/.test(uri))
+  const hasSafeUris = valuesOf('RetrievalMethod', 'URI').every((uri) =>
+    /^#[\w.-]+$/.test(uri),
+  )
   ensure(hasKnownDigests && hasSafeUris, 'saml_encryption')
 }
 
@@ -39,15 +56,26 @@ function algorithmOf(element: XmlElement): string {
 }
 
 /** Returns the encrypted assertion of a response as XML. */
-export async function decryptAssertion(xml: string, { privateKey, nextPrivateKey }: ServiceProviderSettings) {
+export async function decryptAssertion(
+  xml: string,
+  { privateKey, nextPrivateKey }: ServiceProviderSettings,
+) {
   const { default: library } = await import('xml-encryption')
   const { parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
   try {
     const document = await parseDomFromString(xml)
-    const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
-    // Allows CBC, which the library rejects by default. checkEncryption accepts no other insecure algorithm.
-    const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
-    const decrypt = (key: string) => promisify(library.decrypt)(String(encrypted), { ...options, key })
+    const [encrypted] = xpath.selectElements(
+      document,
+      "/*/*[local-name()='EncryptedAssertion']",
+    )
+    // Allows CBC, which the library rejects by default. checkEncryption accepts no other
+    // insecure algorithm.
+    const options = {
+      disallowDecryptionWithInsecureAlgorithm: false,
+      warnInsecureAlgorithm: false,
+    }
+    const decrypt = (key: string) =>
+      promisify(library.decrypt)(String(encrypted), { ...options, key })
     return await decrypt(privateKey).catch((error) => {
       if (!nextPrivateKey) throw error
       return decrypt(nextPrivateKey)

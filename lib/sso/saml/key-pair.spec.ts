@@ -20,7 +20,10 @@ test('a new key pair consists of an RSA key of 2048 bits and its self-signed cer
 
 test('two key pairs are different, and a certificate may expire after 2049', async () => {
   const [one, two] = (
-    await Promise.all([newKeyPair('a'), newKeyPair('x'.repeat(64), new Date('2045-01-01T00:00:00Z'))])
+    await Promise.all([
+      newKeyPair('a'),
+      newKeyPair('x'.repeat(64), new Date('2045-01-01T00:00:00Z')),
+    ])
   ).map(({ certificate }) => new X509Certificate(certificate))
   expect(one!.serialNumber).not.toBe(two!.serialNumber)
   expect(one!.verify(two!.publicKey)).toBe(false)

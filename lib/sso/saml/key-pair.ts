@@ -1,7 +1,10 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** Creates an RSA key of 2048 bits, and a self-signed certificate for it, which providers need. Returns both as PEM. */
+/**
+ * Creates an RSA key of 2048 bits, and a self-signed certificate for it, which providers
+ * need. Returns both as PEM.
+ */
 export async function newKeyPair(commonName: string, now = new Date()) {
   const { default: forge } = await import('node-forge') // here, because it is large
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', {
@@ -18,5 +21,8 @@ export async function newKeyPair(commonName: string, now = new Date()) {
   certificate.setSubject([{ name: 'commonName', value: commonName }])
   certificate.setIssuer(certificate.subject.attributes)
   certificate.sign(forge.pki.privateKeyFromPem(privateKey), forge.md.sha256.create())
-  return { privateKey, certificate: forge.pki.certificateToPem(certificate).replaceAll('\r', '') }
+  return {
+    privateKey,
+    certificate: forge.pki.certificateToPem(certificate).replaceAll('\r', ''),
+  }
 }

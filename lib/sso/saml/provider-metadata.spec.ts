@@ -11,8 +11,16 @@ let current: string
 let next: string
 let expired: string
 beforeAll(async () => {
-  const pairs = await Promise.all([newKeyPair('current'), newKeyPair('next'), newKeyPair('expired', old)])
-  ;[current, next, expired] = pairs.map(({ certificate }) => certificate) as [string, string, string]
+  const pairs = await Promise.all([
+    newKeyPair('current'),
+    newKeyPair('next'),
+    newKeyPair('expired', old),
+  ])
+  ;[current, next, expired] = pairs.map(({ certificate }) => certificate) as [
+    string,
+    string,
+    string,
+  ]
 })
 
 const keyText = (pem: string) => pem.replace(/-----.*-----/g, '')
@@ -57,7 +65,13 @@ test('reads the entity ID, the endpoint, and the certificate', () => {
 
 test('reads both certificates of a rotation once, and omits expired ones and those for encryption', async () => {
   const { certificate: encryption } = await newKeyPair('encryption')
-  const keys = [key(current), key(current), key(next, ''), key(expired), key(encryption, ' use="encryption"')]
+  const keys = [
+    key(current),
+    key(current),
+    key(next, ''),
+    key(expired),
+    key(encryption, ' use="encryption"'),
+  ]
   const { certificates } = readProviderMetadata(entity(role(keys.join(''))))
   expect(certificates).toEqual([current, next])
 })
@@ -72,8 +86,12 @@ test('reads only the first certificate of a chain', () => {
 })
 
 test('reads the only identity provider in a list that contains a service provider and a SAML 1.1 role', () => {
-  const other = entity(`<md:SPSSODescriptor protocolSupportEnumeration="${protocol}"/>`, 'https://app.example')
-  const legacy = '<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol"/>'
+  const other = entity(
+    `<md:SPSSODescriptor protocolSupportEnumeration="${protocol}"/>`,
+    'https://app.example',
+  )
+  const legacy =
+    '<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol"/>'
   const xml = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${other}${entity(legacy + role(key(current)))}</md:EntitiesDescriptor>`
   expect(readProviderMetadata(xml).entityId).toBe('https://idp.example/metadata')
 })
@@ -82,7 +100,13 @@ test('metadata can’t switch off a check', () => {
   for (const value of ['false', 'true']) {
     const hostile = `WantAuthnRequestsSigned="${value}" WantAssertionsSigned="false" WantResponseSigned="false" validateSignature="false" protocolSupport`
     const metadata = readProviderMetadata(replace('protocolSupport', hostile)(good()))
-    expect(Object.keys(metadata)).toEqual(['entityId', 'ssoUrl', 'certificates', 'leftOut', 'wantsSignedRequests'])
+    expect(Object.keys(metadata)).toEqual([
+      'entityId',
+      'ssoUrl',
+      'certificates',
+      'leftOut',
+      'wantsSignedRequests',
+    ])
     expect(metadata.wantsSignedRequests).toBe(value === 'true')
   }
 })
@@ -101,11 +125,13 @@ test('reads an endpoint on localhost', () => {
 })
 
 /** Returns metadata that contains a name that is not in ASCII. */
-const named = (text: string) => replace('</md:Entity', `<md:Organization>${text}</md:Organization>$&`)(good())
+const named = (text: string) =>
+  replace('</md:Entity', `<md:Organization>${text}</md:Organization>$&`)(good())
 const utf16 = (text: string) => Buffer.from(text, 'utf16le')
 
 test('reads metadata in the encoding of the file, and ignores other text before and after the metadata', () => {
-  const declared = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>\n${named('Zürich')}`
+  const declared = (encoding: string) =>
+    `<?xml version="1.0" encoding="${encoding}"?>\n${named('Zürich')}`
   const files: Record<string, string | Buffer> = {
     'UTF-8 with a byte order mark': `\uFEFF${declared('utf-8')}`,
     'UTF-16, as Windows PowerShell saves it': utf16(`\uFEFF${declared('utf-8')}`),
@@ -139,7 +165,9 @@ test('reads a certificate as PEM, with line breaks, and with text around the PEM
     const { certificates } = readProviderMetadata(entity(role(keyOf(text))))
     expect(certificates, text.slice(0, 40)).toEqual([current])
   }
-  expect(problemOf(entity(role(keyOf(`subject=/CN=idp${body}`))))).toContain('can’t be read')
+  expect(problemOf(entity(role(keyOf(`subject=/CN=idp${body}`))))).toContain(
+    'can’t be read',
+  )
 })
 
 test('uses the valid certificates and endpoints, and lists the invalid ones', () => {
@@ -157,9 +185,13 @@ test('uses the valid certificates and endpoints, and lists the invalid ones', ()
       [text, current],
       [current, text],
     ]) {
-      const { certificates, leftOut } = readProviderMetadata(entity(role(keys.map((each) => keyOf(each)).join(''))))
+      const { certificates, leftOut } = readProviderMetadata(
+        entity(role(keys.map((each) => keyOf(each)).join(''))),
+      )
       expect(certificates).toEqual([current])
-      expect(leftOut).toEqual([`Left out certificate ${keys.indexOf(text) + 1} of 2: ${problem}.`])
+      expect(leftOut).toEqual([
+        `Left out certificate ${keys.indexOf(text) + 1} of 2: ${problem}.`,
+      ])
     }
   }
   const emptyFirst = replace('<ds:X509Certificate>', '<ds:X509Certificate/>$&')(good())
@@ -167,17 +199,23 @@ test('uses the valid certificates and endpoints, and lists the invalid ones', ()
   expect(problemOf(entity(role(keyOf(expired) + keyOf(''))))).toContain('has expired')
 
   const redirect = service('HTTP-Redirect', 'https://idp.example/redirect')
-  const plain = service('HTTP-Redirect', 'http://idp.example/old') + service('HTTP-Redirect', '')
-  expect(readProviderMetadata(entity(role(key(current), plain + redirect))).ssoUrl).toBe('https://idp.example/redirect')
-  const postOnly = role(key(expired), service('HTTP-POST', 'https://idp.example/post'))
-  expect(readProviderMetadata(entity(postOnly + role(key(current), redirect))).ssoUrl).toBe(
+  const plain =
+    service('HTTP-Redirect', 'http://idp.example/old') + service('HTTP-Redirect', '')
+  expect(readProviderMetadata(entity(role(key(current), plain + redirect))).ssoUrl).toBe(
     'https://idp.example/redirect',
   )
+  const postOnly = role(key(expired), service('HTTP-POST', 'https://idp.example/post'))
+  expect(
+    readProviderMetadata(entity(postOnly + role(key(current), redirect))).ssoUrl,
+  ).toBe('https://idp.example/redirect')
 })
 
 test('does not use the issuer’s key instead of a key that can’t be used', () => {
   const text = certificateOf(unsupported('ec', 0))
-  const chain = replace('</ds:X509Certificate>', `$&<ds:X509Certificate>${keyText(current)}</ds:X509Certificate>`)
+  const chain = replace(
+    '</ds:X509Certificate>',
+    `$&<ds:X509Certificate>${keyText(current)}</ds:X509Certificate>`,
+  )
   expect(problemOf(entity(role(chain(keyOf(text)))))).toContain('RSA key of 2048')
 })
 
@@ -189,34 +227,67 @@ const unsupported = (type: 'rsa' | 'rsa-pss' | 'ec', modulusLength: number) =>
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },
   }).publicKey
 
-/** Returns a certificate that contains another key. Its signature is wrong, but it is not checked here. */
+/**
+ * Returns a certificate that contains another key. Its signature is wrong, but it is not
+ * checked here.
+ */
 function certificateOf(publicKey: Buffer): string {
   const bytes = new X509Certificate(current).raw
-  const spki = new X509Certificate(current).publicKey.export({ type: 'spki', format: 'der' })
+  const spki = new X509Certificate(current).publicKey.export({
+    type: 'spki',
+    format: 'der',
+  })
   const at = bytes.indexOf(spki)
   const shorter = spki.length - publicKey.length
-  const content = Buffer.concat([bytes.subarray(0, at), publicKey, bytes.subarray(at + spki.length)])
-  content.writeUInt16BE(content.readUInt16BE(2) - shorter, 2) // the length of the certificate
-  content.writeUInt16BE(content.readUInt16BE(6) - shorter, 6) // the length of the signed part
+  const content = Buffer.concat([
+    bytes.subarray(0, at),
+    publicKey,
+    bytes.subarray(at + spki.length),
+  ])
+  // the length of the certificate
+  content.writeUInt16BE(content.readUInt16BE(2) - shorter, 2)
+  // the length of the signed part
+  content.writeUInt16BE(content.readUInt16BE(6) - shorter, 6)
   return content.toString('base64')
 }
 
 const unusable: Record<string, [string, () => string | Buffer]> = {
   'an empty text': ['is empty', () => ''],
   'white space only': ['is empty', () => '\uFEFF\r\n'],
-  'a web page': ['web page', () => '<!DOCTYPE html><html><body><p>Metadata<br></body></html>'],
-  'a web page that shows metadata': ['web page', () => `<!DOCTYPE html><html><body>${good()}<br></body></html>`],
-  'escaped metadata': ['escaped', () => good().replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
+  'a web page': [
+    'web page',
+    () => '<!DOCTYPE html><html><body><p>Metadata<br></body></html>',
+  ],
+  'a web page that shows metadata': [
+    'web page',
+    () => `<!DOCTYPE html><html><body>${good()}<br></body></html>`,
+  ],
+  'escaped metadata': [
+    'escaped',
+    () => good().replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  ],
   'an archive': ['encoding', () => Buffer.from('504b0304140000000800ff', 'hex')],
-  'an unknown encoding': ['encoding', () => `<?xml version="1.0" encoding="x-nothing"?>${good()}`],
-  'a wrong declaration of UTF-8': ['encoding', () => Buffer.from(`<?xml version="1.0"?>${named('ü')}`, 'latin1')],
+  'an unknown encoding': [
+    'encoding',
+    () => `<?xml version="1.0" encoding="x-nothing"?>${good()}`,
+  ],
+  'a wrong declaration of UTF-8': [
+    'encoding',
+    () => Buffer.from(`<?xml version="1.0"?>${named('ü')}`, 'latin1'),
+  ],
   'an OpenID configuration': ['JSON', () => '{"issuer":"https://idp.example"}'],
   'a DTD': ['DTD, CDATA', () => `<!DOCTYPE a [<!ENTITY b "c">]>${good()}`],
-  'a processing instruction inside the metadata': ['DTD, CDATA', () => replace('<md:IDPSSO', '<?a b?>$&')(good())],
+  'a processing instruction inside the metadata': [
+    'DTD, CDATA',
+    () => replace('<md:IDPSSO', '<?a b?>$&')(good()),
+  ],
   CDATA: ['DTD, CDATA', () => replace('>\n', '><![CDATA[\n]]>')(good())],
   'cut-off XML': ['incomplete', () => good().slice(0, -20)],
   '256 KiB and more': ['too large', () => `${good()}<!--${'x'.repeat(256 * 1024)}-->`],
-  'too many elements': ['too large', () => replace('</md:Entity', `${'<a/>'.repeat(1001)}</md:Entity`)(good())],
+  'too many elements': [
+    'too large',
+    () => replace('</md:Entity', `${'<a/>'.repeat(1001)}</md:Entity`)(good()),
+  ],
   'other XML': ['not SAML metadata', () => '<html/>'],
   'an entity of another namespace': ['not SAML metadata', () => '<EntityDescriptor/>'],
   'two providers': ['several', () => `<a>${good()}${good()}</a>`],
@@ -224,9 +295,15 @@ const unusable: Record<string, [string, () => string | Buffer]> = {
     'of a service provider',
     () => entity(`<md:SPSSODescriptor protocolSupportEnumeration="${protocol}"/>`),
   ],
-  'a provider of SAML 1.1': ['no IDPSSODescriptor', () => replace(` ${protocol}`, '')(good())],
+  'a provider of SAML 1.1': [
+    'no IDPSSODescriptor',
+    () => replace(` ${protocol}`, '')(good()),
+  ],
   'a missing entity ID': ['no entityID', () => replace(/ entityID="[^"]*"/, '')(good())],
-  'an empty entity ID': ['no entityID', () => replace(/entityID="[^"]*"/, 'entityID=" "')(good())],
+  'an empty entity ID': [
+    'no entityID',
+    () => replace(/entityID="[^"]*"/, 'entityID=" "')(good()),
+  ],
   'a missing endpoint for HTTP-Redirect': [
     'no sign-on endpoint',
     () => entity(role(key(current), service('HTTP-POST', 'https://idp.example'))),
@@ -235,10 +312,20 @@ const unusable: Record<string, [string, () => string | Buffer]> = {
   'a script as the endpoint': ['not an https URL', () => at('javascript:alert(1)//')],
   'an endpoint that is no URL': ['not an https URL', () => at('/redirect')],
   'a missing certificate': ['no signing certificate', () => entity(role(''))],
-  'a certificate for encryption': ['no signing certificate', () => entity(role(key(current, ' use="encryption"')))],
-  'an RSA key only for PSS': ['RSA key of 2048', () => entity(role(key(certificateOf(unsupported('rsa-pss', 2048)))))],
-  'an elliptic-curve key': ['RSA key of 2048', () => entity(role(key(certificateOf(unsupported('ec', 0)))))],
+  'a certificate for encryption': [
+    'no signing certificate',
+    () => entity(role(key(current, ' use="encryption"'))),
+  ],
+  'an RSA key only for PSS': [
+    'RSA key of 2048',
+    () => entity(role(key(certificateOf(unsupported('rsa-pss', 2048))))),
+  ],
+  'an elliptic-curve key': [
+    'RSA key of 2048',
+    () => entity(role(key(certificateOf(unsupported('ec', 0))))),
+  ],
 }
 for (const [what, [problem, make]] of Object.entries(unusable)) {
-  test(`an error names the problem of ${what}`, () => expect(problemOf(make())).toContain(problem))
+  test(`an error names the problem of ${what}`, () =>
+    expect(problemOf(make())).toContain(problem))
 }

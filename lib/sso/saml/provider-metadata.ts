@@ -2,70 +2,119 @@ import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../../usage-error'
 import { ProviderUrl } from '../provider-url'
 import type { SamlRejected } from './rejected'
-import { childrenOf, elementsIn, namespaces, parseXml, trimmed, uriIn, type XmlElement } from './xml'
+import {
+  childrenOf,
+  elementsIn,
+  namespaces,
+  parseXml,
+  trimmed,
+  uriIn,
+  type XmlElement,
+} from './xml'
 
 function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
 }
 
-/** Reads an identity provider's metadata. The file must be trusted, but it can't disable a check. Throws UsageError. */
+/**
+ * Reads an identity provider's metadata. The file must be trusted, but it can't disable a
+ * check. Throws UsageError.
+ */
 export function readProviderMetadata(file: Buffer | string) {
   const elements = elementsIn(parseMetadata(decoded(Buffer.from(file))))
-  const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata
+  const isEntity = ({ name, namespace }: XmlElement) =>
+    name === 'EntityDescriptor' && namespace === namespaces.metadata
   const entities = elements.filter(isEntity)
-  ensure(entities.length > 0, 'This is XML, but not SAML metadata: it has no EntityDescriptor.')
-  const [provider, another] = entities.filter((entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0)
-  ensure(!another, 'This file describes several identity providers. Use the metadata of one.')
-  const isService = !provider && entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
-  ensure(!isService, 'This is the metadata of a service provider, such as this service: use the identity provider’s.')
-  ensure(provider, 'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.')
+  ensure(
+    entities.length > 0,
+    'This is XML, but not SAML metadata: it has no EntityDescriptor.',
+  )
+  const [provider, another] = entities.filter(
+    (entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0,
+  )
+  ensure(
+    !another,
+    'This file describes several identity providers. Use the metadata of one.',
+  )
+  const isService =
+    !provider && entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
+  ensure(
+    !isService,
+    'This is the metadata of a service provider, such as this service: use the identity provider’s.',
+  )
+  ensure(
+    provider,
+    'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.',
+  )
   const roles = rolesOf(provider, 'IDPSSODescriptor')
   const role = roles.find((each) => endpointsOf(each).length > 0) ?? roles[0]!
 
   const entityId = uriIn(provider, 'entityID')
   ensure(entityId, 'The identity provider has no entityID.')
   const endpoints = endpointsOf(role)
-  ensure(endpoints.length > 0, 'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.')
+  ensure(
+    endpoints.length > 0,
+    'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.',
+  )
   const ssoUrl = endpoints.find((url) => ProviderUrl.safeParse(url).success)
   ensure(ssoUrl, 'The sign-on endpoint for HTTP-Redirect is not an https URL.')
   return {
     entityId,
     ssoUrl,
     ...signingCertificates(role),
-    wantsSignedRequests: /^(?:true|1)$/i.test(trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? '')),
+    wantsSignedRequests: /^(?:true|1)$/i.test(
+      trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? ''),
+    ),
   }
 }
 
-/** Decodes a file. Its first bytes, or else its XML declaration, determine the encoding. */
+/**
+ * Decodes a file. Its first bytes, or else its XML declaration, determine the encoding.
+ */
 function decoded(file: Buffer): string {
   ensure(file.length > 0, 'This file is empty.')
   const start = file.subarray(0, 400).toString('latin1')
   const declared = /<\?xml[^>]*\sencoding=["']([\w.:-]+)["']/.exec(start)?.[1] ?? 'utf-8'
-  // A declaration that is readable byte by byte is not in UTF-16, even if it declares UTF-16.
+  // A declaration that is readable byte by byte is not in UTF-16, even if it declares
+  // UTF-16.
   const inBytes = /^(?:utf-?16|ucs-?2|iso-10646)/i.test(declared) ? 'utf-8' : declared
   const [, big, little] = /^(?:(\xFE\xFF|\0<)|(\xFF\xFE|<\0))/.exec(start) ?? []
-  const label = big ? 'utf-16be' : little ? 'utf-16le' : start.startsWith('\xEF\xBB\xBF') ? 'utf-8' : inBytes
+  const label = big
+    ? 'utf-16be'
+    : little
+      ? 'utf-16le'
+      : start.startsWith('\xEF\xBB\xBF')
+        ? 'utf-8'
+        : inBytes
   try {
     return new TextDecoder(label, { fatal: true }).decode(file)
   } catch {
-    throw new UsageError('This file is not in the encoding that it names. Save it as UTF-8.')
+    throw new UsageError(
+      'This file is not in the encoding that it names. Save it as UTF-8.',
+    )
   }
 }
 
 function parseMetadata(text: string): XmlElement {
-  // Removes the processing instructions that browsers and stylesheets add before the root.
+  // Removes the processing instructions that browsers and stylesheets add before the
+  // root.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
   ensure(xml !== '', 'This file is empty.')
   // The root element, without text around it that people may have copied too.
   const [root] =
-    /<(?:[\w-]+:)?Entit(?:y|ies)Descriptor\b[\s\S]*<\/(?:[\w-]+:)?Entit(?:y|ies)Descriptor\s*>/.exec(xml) ?? []
+    /<(?:[\w-]+:)?Entit(?:y|ies)Descriptor\b[\s\S]*<\/(?:[\w-]+:)?Entit(?:y|ies)Descriptor\s*>/.exec(
+      xml,
+    ) ?? []
   let isMarkup = false
   for (const candidate of [xml, ...(root && !/<!DOCTYPE/i.test(xml) ? [root] : [])]) {
     try {
       return parseXml(candidate, { skipComments: true })
     } catch (error) {
       const { check } = error as SamlRejected
-      ensure(!/^saml_too_/.test(check), 'This file is too large for the metadata of one identity provider.')
+      ensure(
+        !/^saml_too_/.test(check),
+        'This file is too large for the metadata of one identity provider.',
+      )
       isMarkup = check === 'saml_markup'
     }
   }
@@ -76,35 +125,51 @@ function parseMetadata(text: string): XmlElement {
 function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
   if (/<html\b|<!DOCTYPE html/i.test(xml))
     return 'This is a web page (HTML). Save the metadata itself, not the page that shows it.'
-  if (/^[[{]/.test(xml)) return 'This is JSON, such as the metadata of an OpenID provider. Use the SAML metadata (XML).'
+  if (/^[[{]/.test(xml))
+    return 'This is JSON, such as the metadata of an OpenID provider. Use the SAML metadata (XML).'
   if (/&lt;(?:[\w-]+:)?Entit/.test(xml))
     return 'The XML in this file is escaped (&lt;). Save the metadata itself, not the page that shows it.'
-  if (isMarkup) return 'This file has a DTD, CDATA, or a processing instruction inside. Remove it.'
-  if (isCutOff && /<(?:[\w-]+:)?Entit/.test(xml)) return 'This file is incomplete: its last element does not end.'
+  if (isMarkup)
+    return 'This file has a DTD, CDATA, or a processing instruction inside. Remove it.'
+  if (isCutOff && /<(?:[\w-]+:)?Entit/.test(xml))
+    return 'This file is incomplete: its last element does not end.'
   return 'This is not XML that can be read. Save the metadata itself, not the page that shows it.'
 }
 
-/** Returns the roles of this name that support SAML 2.0. An entity may have another role for SAML 1.1. */
+/**
+ * Returns the roles of this name that support SAML 2.0. An entity may have another role
+ * for SAML 1.1.
+ */
 function rolesOf(entity: XmlElement, name: string): XmlElement[] {
   return childrenOf(entity, namespaces.metadata, name).filter(({ attributes }) =>
-    (attributes.get('protocolSupportEnumeration') ?? '').split(' ').includes(namespaces.protocol),
+    (attributes.get('protocolSupportEnumeration') ?? '')
+      .split(' ')
+      .includes(namespaces.protocol),
   )
 }
 
 function endpointsOf(role: XmlElement): string[] {
   return childrenOf(role, namespaces.metadata, 'SingleSignOnService')
-    .filter((each) => uriIn(each, 'Binding') === 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect')
+    .filter(
+      (each) =>
+        uriIn(each, 'Binding') === 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
+    )
     .map((each) => uriIn(each, 'Location') ?? '')
 }
 
-/** Returns the certificates (PEM), and why others are unusable. Providers publish expired ones during a rotation. */
+/**
+ * Returns the certificates (PEM), and why others are unusable. Providers publish expired
+ * ones during a rotation.
+ */
 function signingCertificates(role: XmlElement) {
   const signs = (key: XmlElement) => (uriIn(key, 'use') || 'signing') === 'signing'
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(signs)
   const chains = keys.flatMap(elementsIn).filter(({ name }) => name === 'X509Data')
   // The first certificate of a chain belongs to the key.
   const texts = chains.flatMap(({ children }) => {
-    const chain = children.filter(({ name }) => name === 'X509Certificate').map(({ text }) => trimmed(text))
+    const chain = children
+      .filter(({ name }) => name === 'X509Certificate')
+      .map(({ text }) => trimmed(text))
     return chain.find((text) => text !== '') ?? chain.slice(0, 1)
   })
   const usable = new Map<string, string>()
@@ -112,19 +177,28 @@ function signingCertificates(role: XmlElement) {
   for (const [index, text] of texts.entries()) {
     const certificate = parseCertificate(text)
     const problem = problemOf(certificate, text)
-    if (problem) leftOut.push(`Left out certificate ${index + 1} of ${texts.length}: ${problem}.`)
+    if (problem)
+      leftOut.push(`Left out certificate ${index + 1} of ${texts.length}: ${problem}.`)
     else usable.set(certificate!.fingerprint256, certificate!.toString())
   }
-  const noneUsable = 'There is no signing certificate (X509Certificate in a KeyDescriptor) that can be used.'
-  ensure(usable.size > 0, [noneUsable, ...leftOut, 'Get the current metadata.'].join('\n'))
+  const noneUsable =
+    'There is no signing certificate (X509Certificate in a KeyDescriptor) that can be used.'
+  ensure(
+    usable.size > 0,
+    [noneUsable, ...leftOut, 'Get the current metadata.'].join('\n'),
+  )
   return { certificates: [...usable.values()], leftOut }
 }
 
-function problemOf(certificate: X509Certificate | undefined, text: string): string | undefined {
+function problemOf(
+  certificate: X509Certificate | undefined,
+  text: string,
+): string | undefined {
   if (text === '') return 'it is empty'
   if (!certificate) return 'it can’t be read'
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
-  const isLongRsa = asymmetricKeyType === 'rsa' && asymmetricKeyDetails!.modulusLength! >= 2048
+  const isLongRsa =
+    asymmetricKeyType === 'rsa' && asymmetricKeyDetails!.modulusLength! >= 2048
   if (!isLongRsa) return 'it holds no RSA key of 2048 bits or more'
   return new Date(certificate.validTo) > new Date() ? undefined : 'it has expired'
 }

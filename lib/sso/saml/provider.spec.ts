@@ -15,8 +15,16 @@ beforeAll(async () => {
 })
 
 test('reports certificates from 30 days before they expire, unless another certificate expires later', () => {
-  const expiring = (certificates: unknown[], certificate = late, nextCertificate?: string) =>
-    expiringCertificates({ certificates, certificate, nextCertificate } as SamlSettings).map(({ whose }) => whose)
+  const expiring = (
+    certificates: unknown[],
+    certificate = late,
+    nextCertificate?: string,
+  ) =>
+    expiringCertificates({
+      certificates,
+      certificate,
+      nextCertificate,
+    } as SamlSettings).map(({ whose }) => whose)
   expect(expiring([soon])).toEqual(['provider'])
   expect(expiring([ended])).toEqual(['provider'])
   expect(expiring([ended, soon, late])).toEqual([])

@@ -26,7 +26,9 @@ function requestIn(url: string) {
 
 test('an AuthnRequest has ForceAuthn only if the user must authenticate again', async () => {
   const attributeOf = async (forceAuthn?: boolean) =>
-    requestIn(await authnRequestUrl(provider.settings, { ...redirect, forceAuthn })).attributes.get('ForceAuthn')
+    requestIn(
+      await authnRequestUrl(provider.settings, { ...redirect, forceAuthn }),
+    ).attributes.get('ForceAuthn')
   expect(await attributeOf(true)).toBe('true')
   expect(await attributeOf(false)).toBeUndefined()
 })
@@ -49,7 +51,9 @@ test('an AuthnRequest is addressed to the provider, names our entity ID, and req
   expect(Date.parse(IssueInstant!)).toBeGreaterThanOrEqual(before)
   expect(request.children.map(({ name }) => name)).toEqual(['Issuer', 'NameIDPolicy'])
   expect(request.children[0]!.text).toBe(provider.settings.entityId)
-  expect(Object.fromEntries(request.children[1]!.attributes)).toEqual({ AllowCreate: 'true' })
+  expect(Object.fromEntries(request.children[1]!.attributes)).toEqual({
+    AllowCreate: 'true',
+  })
 })
 
 test('the signature of a request uses our key (RSA-SHA256) and covers the query exactly as it is sent', async () => {
@@ -65,8 +69,15 @@ test('the signature of a request uses our key (RSA-SHA256) and covers the query 
 })
 
 test('a request is signed only if the connection requires it', async () => {
-  const url = await authnRequestUrl({ ...provider.settings, signRequests: false }, redirect)
-  expect([...new URL(url).searchParams.keys()]).toEqual(['tenant', 'SAMLRequest', 'RelayState'])
+  const url = await authnRequestUrl(
+    { ...provider.settings, signRequests: false },
+    redirect,
+  )
+  expect([...new URL(url).searchParams.keys()]).toEqual([
+    'tenant',
+    'SAMLRequest',
+    'RelayState',
+  ])
 })
 
 function serviceIn(xml: string) {
@@ -76,9 +87,17 @@ function serviceIn(xml: string) {
   const keys = childrenOf(role, md, 'KeyDescriptor').map((key) => {
     const [keyInfo] = key.children
     const text = keyInfo!.children[0]!.children[0]!.text
-    return [key.attributes.get('use'), new X509Certificate(Buffer.from(text, 'base64')).toString()]
+    return [
+      key.attributes.get('use'),
+      new X509Certificate(Buffer.from(text, 'base64')).toString(),
+    ]
   })
-  return { entity, role: role.attributes, acs: acs!.attributes, keys: Object.fromEntries(keys) }
+  return {
+    entity,
+    role: role.attributes,
+    acs: acs!.attributes,
+    keys: Object.fromEntries(keys),
+  }
 }
 
 test('our metadata has our entity ID, ACS for HTTP-POST, and certificate for signing and encryption', async () => {
@@ -88,18 +107,38 @@ test('our metadata has our entity ID, ACS for HTTP-POST, and certificate for sig
   expect(entity.attributes.get('entityID')).toBe(settings.entityId)
   expect(acs.get('Binding')).toBe('urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST')
   expect(acs.get('Location')).toBe(settings.acsUrl)
-  expect(keys).toEqual({ signing: settings.certificate, encryption: settings.certificate })
+  expect(keys).toEqual({
+    signing: settings.certificate,
+    encryption: settings.certificate,
+  })
   expect(role.get('AuthnRequestsSigned')).toBe('true')
   expect(role.get('WantAssertionsSigned')).toBe('true')
-  const format = (name: string) => `<NameIDFormat>urn:oasis:names:tc:SAML:${name}</NameIDFormat>`
-  for (const id of ['2.0:nameid-format:persistent', '1.1:nameid-format:emailAddress', '1.1:nameid-format:unspecified'])
+  const format = (name: string) =>
+    `<NameIDFormat>urn:oasis:names:tc:SAML:${name}</NameIDFormat>`
+  for (const id of [
+    '2.0:nameid-format:persistent',
+    '1.1:nameid-format:emailAddress',
+    '1.1:nameid-format:unspecified',
+  ])
     expect(xml).toContain(format(id))
   expect(xml.match(/<NameIDFormat>/g)).toHaveLength(3)
-  expect(xml.indexOf('<NameIDFormat>')).toBeLessThan(xml.indexOf('<AssertionConsumerService'))
-  const algorithms = xml.matchAll(/<EncryptionMethod Algorithm="http:\/\/www\.w3\.org\/([^"]*)"\/>/g)
+  expect(xml.indexOf('<NameIDFormat>')).toBeLessThan(
+    xml.indexOf('<AssertionConsumerService'),
+  )
+  const algorithms = xml.matchAll(
+    /<EncryptionMethod Algorithm="http:\/\/www\.w3\.org\/([^"]*)"\/>/g,
+  )
   expect([...algorithms].map(([, algorithm]) => algorithm)).toEqual([
-    ...['2001/04/xmlenc#rsa-oaep-mgf1p', '2009/xmlenc11#rsa-oaep', '2009/xmlenc11#aes256-gcm'],
-    ...['2009/xmlenc11#aes128-gcm', '2001/04/xmlenc#aes256-cbc', '2001/04/xmlenc#aes128-cbc'],
+    ...[
+      '2001/04/xmlenc#rsa-oaep-mgf1p',
+      '2009/xmlenc11#rsa-oaep',
+      '2009/xmlenc11#aes256-gcm',
+    ],
+    ...[
+      '2009/xmlenc11#aes128-gcm',
+      '2001/04/xmlenc#aes256-cbc',
+      '2001/04/xmlenc#aes128-cbc',
+    ],
   ])
   expect(xml).not.toContain('PRIVATE')
   expect(await serviceMetadata(settings)).toBe(xml)
@@ -122,12 +161,16 @@ test('our metadata states whether requests and assertions are signed', async () 
   expect(unsigned.role.get('AuthnRequestsSigned')).toBe('false')
   expect(unsigned.keys).toEqual({ encryption: settings.certificate })
   const want = async (signed: SamlSettings['signed']) =>
-    serviceIn(await serviceMetadata({ ...settings, signed })).role.get('WantAssertionsSigned')
+    serviceIn(await serviceMetadata({ ...settings, signed })).role.get(
+      'WantAssertionsSigned',
+    )
   const wanted = [await want('response'), await want('both'), await want('assertion')]
   expect(wanted).toEqual([undefined, 'true', 'true'])
 })
 
 test('our own metadata is rejected as the metadata of a provider', async () => {
   const xml = await serviceMetadata(provider.settings)
-  expect(() => readProviderMetadata(xml)).toThrow('This is the metadata of a service provider')
+  expect(() => readProviderMetadata(xml)).toThrow(
+    'This is the metadata of a service provider',
+  )
 })

@@ -5,13 +5,16 @@ const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----') // PEM
 
 export const SamlSettings = z.strictObject({
   kind: z.literal('saml'),
-  issuer: z.string().min(1).max(1024), // the provider's entity ID (SAML Core §8.3.6), not necessarily a URL
+  // the provider's entity ID (SAML Core §8.3.6), not necessarily a URL
+  issuer: z.string().min(1).max(1024),
   ssoUrl: ProviderUrl,
-  certificates: z.array(certificate).min(1).max(10), // a signature by any of them is valid
+  // a signature by any of them is valid
+  certificates: z.array(certificate).min(1).max(10),
   signed: z.enum(['either', 'response', 'assertion', 'both']), // `either`: SAML requires at least one
   signRequests: z.boolean(),
   certificate, // of our key pair, which signs requests and decrypts assertions
-  nextCertificate: certificate.optional(), // of our second key pair, until the first one is dropped
+  // of our second key pair, until the first one is dropped
+  nextCertificate: certificate.optional(),
   emailAttribute: z.string().min(1).max(255).optional(), // if it is not a common one
 })
 

@@ -6,14 +6,23 @@ const signedInfoShape =
   'SignedInfo(CanonicalizationMethod SignatureMethod Reference(Transforms(Transform Transform) DigestMethod DigestValue))'
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
 // No SHA-384, because the library can't verify it. No SHA-1, RSA-PSS or HMAC either.
-const signatureMethods = ['rsa-sha256', 'rsa-sha512'].map((name) => `http://www.w3.org/2001/04/xmldsig-more#${name}`)
-// The limits of an unsigned part. Real parts have about 15 elements, 10 attributes and 6,000 characters.
+const signatureMethods = ['rsa-sha256', 'rsa-sha512'].map(
+  (name) => `http://www.w3.org/2001/04/xmldsig-more#${name}`,
+)
+// The limits of an unsigned part. Real parts have about 15 elements, 10 attributes and
+// 6,000 characters.
 const maxUnsignedElements = 50
 const maxUnsignedAttributes = 50
 const maxUnsignedSize = 16 * 1024
-const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
+const digestMethods = [
+  'http://www.w3.org/2001/04/xmlenc#sha256',
+  'http://www.w3.org/2001/04/xmlenc#sha512',
+]
 
-/** Whether an element has a signature. Checks the signature's form, coverage and algorithms, but does not verify it. */
+/**
+ * Whether an element has a signature. Checks the signature's form, coverage and
+ * algorithms, but does not verify it.
+ */
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false
@@ -23,9 +32,16 @@ export function checkSignature(parent: XmlElement): boolean {
   // Exactly these children, because the library uses the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children
   ensure(signedInfo && shapeOf(signedInfo) === signedInfoShape, 'saml_signature_form')
-  ensure(signatureValue && shapeOf(signatureValue) === 'SignatureValue', 'saml_signature_form')
+  ensure(
+    signatureValue && shapeOf(signatureValue) === 'SignatureValue',
+    'saml_signature_form',
+  )
   ensure(!more && (!keyInfo || nameOf(keyInfo) === 'KeyInfo'), 'saml_signature_form')
-  const [canonicalization, method, reference] = signedInfo.children as [XmlElement, XmlElement, XmlElement]
+  const [canonicalization, method, reference] = signedInfo.children as [
+    XmlElement,
+    XmlElement,
+    XmlElement,
+  ]
   const [transforms, digest] = reference.children as [XmlElement, XmlElement]
   const id = parent.attributes.get('ID')
   ensure(id && reference.attributes.get('URI') === `#${id}`, 'saml_signature_form')
@@ -33,23 +49,36 @@ export function checkSignature(parent: XmlElement): boolean {
   ensure(signatureMethods.includes(algorithmOf(method)), 'saml_algorithm')
   ensure(digestMethods.includes(algorithmOf(digest)), 'saml_algorithm')
   ensure(algorithmOf(canonicalization) === exclusive, 'saml_algorithm')
-  ensure(transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`, 'saml_algorithm')
+  ensure(
+    transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`,
+    'saml_algorithm',
+  )
   return true
 }
 
-/** Limits an unsigned part, which anybody can write. The library's XPath takes time that grows more than linearly. */
+/**
+ * Limits an unsigned part, which anybody can write. The library's XPath takes time that
+ * grows more than linearly.
+ */
 export function checkUnsigned(elements: XmlElement[], size: number): void {
-  const attributes = elements.reduce((count, { attributes }) => count + attributes.size, 0)
+  const attributes = elements.reduce(
+    (count, { attributes }) => count + attributes.size,
+    0,
+  )
   ensure(elements.length <= maxUnsignedElements, 'saml_too_complex')
   ensure(attributes <= maxUnsignedAttributes, 'saml_too_complex')
   ensure(size <= maxUnsignedSize, 'saml_too_complex')
 }
 
-/** Returns an element as `name(child child(grandchild))`. Omits the optional list of prefixes (`InclusiveNamespaces`). */
+/**
+ * Returns an element as `name(child child(grandchild))`. Omits the optional list of
+ * prefixes (`InclusiveNamespaces`).
+ */
 function shapeOf(element: XmlElement): string {
   const listsPrefixes = ['CanonicalizationMethod', 'Transform'].includes(nameOf(element))
   const [first, ...others] = element.children
-  const isList = listsPrefixes && first?.name === 'InclusiveNamespaces' && first.children.length === 0
+  const isList =
+    listsPrefixes && first?.name === 'InclusiveNamespaces' && first.children.length === 0
   const shapes = (isList ? others : element.children).map(shapeOf)
   return nameOf(element) + (shapes.length > 0 ? `(${shapes.join(' ')})` : '')
 }

@@ -5,16 +5,25 @@ import { isNavigation } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { substitutePage } from '@/lib/page/substitute-page'
-import { findBrowserSession, issueDashboardCode, readAuthorizeRequest } from '@/lib/session/authorize'
+import {
+  findBrowserSession,
+  issueDashboardCode,
+  readAuthorizeRequest,
+} from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
 
-/** Signs a user in to a dashboard on another host: the authorization code flow (RFC 6749 §4.1) with PKCE (RFC 7636). */
+/**
+ * Signs a user in to a dashboard on another host: the authorization code flow (RFC 6749
+ * §4.1) with PKCE (RFC 7636).
+ */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'authorize', method: 'GET' },
   async ({ request: { headers, url }, addToLog }) => {
     const { search } = new URL(url)
     const { DASHBOARD_CALLBACK_URLS, DASHBOARD_URL, PUBLIC_URL, SIGN_IN_URL } = env()
-    const asked = isNavigation(headers) ? readAuthorizeRequest(search, DASHBOARD_CALLBACK_URLS) : 'not_a_navigation'
+    const asked = isNavigation(headers)
+      ? readAuthorizeRequest(search, DASHBOARD_CALLBACK_URLS)
+      : 'not_a_navigation'
     if (typeof asked === 'string') return explain(headers, asked, addToLog)
     const next = nextDestination(paths.authorize + search, PUBLIC_URL, DASHBOARD_URL)
     if (!next) return explain(headers, 'state_too_long', addToLog)
@@ -26,27 +35,46 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     }
     try {
       const session = await findBrowserSession(headers)
-      const code = session && (await issueDashboardCode(session.sessionId, redirectUri, codeChallenge))
+      const code =
+        session &&
+        (await issueDashboardCode(session.sessionId, redirectUri, codeChallenge))
       if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next))
       addToLog({ userId: session.userId, sessionId: session.sessionId })
       return seeOther(callbackUrl(redirectUri, state, { code }))
     } catch (error) {
       log.error({ cause: describeCause(error) }, 'a dashboard could not get a code')
-      return seeOther(callbackUrl(redirectUri, state, { error: 'temporarily_unavailable' }))
+      return seeOther(
+        callbackUrl(redirectUri, state, { error: 'temporarily_unavailable' }),
+      )
     }
   },
   () => env().DASHBOARD_CALLBACK_URLS.length > 0,
 )
 
-/** Returns the redirect URI with the response parameters, including the issuer (RFC 9207). */
-function callbackUrl(redirectUri: string, state: string | null, response: Record<string, string>): string {
-  const parameters = Object.entries({ ...response, iss: env().PUBLIC_URL, ...(state !== null && { state }) })
-  // not URLSearchParams, because it encodes a space as a plus sign, which some clients do not decode
-  const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+/**
+ * Returns the redirect URI with the response parameters, including the issuer (RFC 9207).
+ */
+function callbackUrl(
+  redirectUri: string,
+  state: string | null,
+  response: Record<string, string>,
+): string {
+  const parameters = Object.entries({
+    ...response,
+    iss: env().PUBLIC_URL,
+    ...(state !== null && { state }),
+  })
+  // not URLSearchParams, because it encodes a space as a plus sign, which some clients do
+  // not decode
+  const query = parameters
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&')
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
 }
 
-/** Responds to a request for which RFC 6749 §4.1.2.1 forbids a redirect to the callback. */
+/**
+ * Responds to a request for which RFC 6749 §4.1.2.1 forbids a redirect to the callback.
+ */
 function explain(headers: Headers, check: string, addToLog: AddToLog): Response {
   addToLog({ check })
   const nonce = randomBytes(16).toString('base64')

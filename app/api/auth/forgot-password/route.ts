@@ -6,10 +6,16 @@ import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 
-/** Emails a reset link. The response is the same for every address, and is sent before any lookup. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.forgotPassword, async (call) => {
-  const { request, body, respond } = call
-  const emails = parseEmail(body.email)
-  after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
-  return respond({ ok: true })
-})
+/**
+ * Emails a reset link. The response is the same for every address, and is sent before any
+ * lookup.
+ */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.forgotPassword,
+  async (call) => {
+    const { request, body, respond } = call
+    const emails = parseEmail(body.email)
+    after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
+    return respond({ ok: true })
+  },
+)

@@ -6,16 +6,24 @@ import { mailNewDevice } from '@/lib/password/new-device'
 import { signIn } from '@/lib/password/sign-in'
 import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
 
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.signIn, async (call) => {
-  const { request, body, respond, setCookies, addToLog } = call
-  const { email, password } = body
-  const client = await passwordClientOf(request)
-  const { userId, sessionId, knownBrowser, ...tokens } = await signIn(email, password, client).catch((error) => {
-    if (error.details?.challenge) setCookies([challengeCookie(error.details.challenge.challenge)])
-    throw error
-  })
-  addToLog({ userId, sessionId })
-  after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
-  setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
-  return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
-})
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.signIn,
+  async (call) => {
+    const { request, body, respond, setCookies, addToLog } = call
+    const { email, password } = body
+    const client = await passwordClientOf(request)
+    const { userId, sessionId, knownBrowser, ...tokens } = await signIn(
+      email,
+      password,
+      client,
+    ).catch((error) => {
+      if (error.details?.challenge)
+        setCookies([challengeCookie(error.details.challenge.challenge)])
+      throw error
+    })
+    addToLog({ userId, sessionId })
+    after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
+    setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
+    return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
+  },
+)

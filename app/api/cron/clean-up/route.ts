@@ -4,9 +4,15 @@ import { logExpiringCertificates } from '@/lib/sso/certificate-warnings'
 
 const timeLimitMs = 30_000
 
-/** Deletes expired rows, and logs certificates that expire soon. Vercel calls it daily (see vercel.json). */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute('clean-up', async () => {
-  const deleted = await deleteExpiredRows(timeLimitMs)
-  await logExpiringCertificates()
-  return { deleted }
-})
+/**
+ * Deletes expired rows, and logs certificates that expire soon. Vercel calls it daily
+ * (see vercel.json).
+ */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute(
+  'clean-up',
+  async () => {
+    const deleted = await deleteExpiredRows(timeLimitMs)
+    await logExpiringCertificates()
+    return { deleted }
+  },
+)

@@ -5,6 +5,9 @@ import { sendsMail } from '@/lib/settings/env'
 const timeLimitMs = 20_000
 
 /** Sends the emails that are due. Vercel calls it regularly (see vercel.json). */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute('mail', async () => ({
-  tried: sendsMail() ? await sendDueMails(timeLimitMs) : 0,
-}))
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute(
+  'mail',
+  async () => ({
+    tried: sendsMail() ? await sendDueMails(timeLimitMs) : 0,
+  }),
+)

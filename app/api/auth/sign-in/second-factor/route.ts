@@ -8,15 +8,26 @@ import { signInWithSecondFactor } from '@/lib/second-factor/sign-in'
 import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
 import { sendsMail } from '@/lib/settings/env'
 
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.signInSecondFactor, async (call) => {
-  const { request, body, respond, setCookies, addToLog } = call
-  const { challenge, ...given } = body
-  addToLog({ factor: given.recoveryCode === undefined ? 'totp' : 'recovery-code' })
-  const client = await passwordClientOf(request)
-  const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(challenge, given, client)
-  addToLog({ userId, sessionId })
-  if (given.recoveryCode !== undefined && sendsMail()) after(sendAfterRequest)
-  after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
-  setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser), challengeCookie(null)])
-  return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
-})
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.signInSecondFactor,
+  async (call) => {
+    const { request, body, respond, setCookies, addToLog } = call
+    const { challenge, ...given } = body
+    addToLog({ factor: given.recoveryCode === undefined ? 'totp' : 'recovery-code' })
+    const client = await passwordClientOf(request)
+    const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(
+      challenge,
+      given,
+      client,
+    )
+    addToLog({ userId, sessionId })
+    if (given.recoveryCode !== undefined && sendsMail()) after(sendAfterRequest)
+    after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
+    setCookies([
+      ...sessionCookies(tokens),
+      knownBrowserCookie(knownBrowser),
+      challengeCookie(null),
+    ])
+    return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
+  },
+)

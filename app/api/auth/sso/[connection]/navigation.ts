@@ -4,7 +4,12 @@ import { describeCause, log } from '@/lib/log'
 import { nextDestination } from '@/lib/page/next-path'
 import { browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
-import { type Connection, findConnection, providerOf, startPath } from '@/lib/sso/connection'
+import {
+  type Connection,
+  findConnection,
+  providerOf,
+  startPath,
+} from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
 import { type Contact, userOfIdentity } from '@/lib/sso/identity'
 import { askCookie } from '@/lib/sso/next-sign-in'
@@ -12,7 +17,10 @@ import type { Provider } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 
-/** The destination of the user. Set it as soon as it is known, so that an error page gets it too. */
+/**
+ * The destination of the user. Set it as soon as it is known, so that an error page gets
+ * it too.
+ */
 type ReturnTo = { next: string | null }
 
 type Work = (signIn: SignIn) => Promise<string>
@@ -25,13 +33,21 @@ type SignIn = {
   setCookies: (values: string[]) => void
 }
 
-/** Returns handlers that redirect to the URL from `work` or to an error page. `response`: how the provider responds. */
-export function ssoRoute(name: string, response: Provider['response'] | null, work: Work) {
+/**
+ * Returns handlers that redirect to the URL from `work` or to an error page. `response`:
+ * how the provider responds.
+ */
+export function ssoRoute(
+  name: string,
+  response: Provider['response'] | null,
+  work: Work,
+) {
   return route({ name, method: response === 'form' ? 'POST' : 'GET' }, async (call) => {
     const { request, requestId, params, addToLog, setCookies } = call
     const returnTo: ReturnTo = { next: null }
     // reference.tsx shows the ID
-    const explain = (error: SignInError) => seeOther(`${landing({ error, ...returnTo })}#${requestId}`)
+    const explain = (error: SignInError) =>
+      seeOther(`${landing({ error, ...returnTo })}#${requestId}`)
     try {
       const connection = await findConnection(params.connection!)
       if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
@@ -39,18 +55,26 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
       const provider = await providerOf(connection)
       if (response && provider.response !== response)
         throw new SignInRejected('connection_kind', 'connection_unavailable')
-      return seeOther(await work({ request, connection, provider, returnTo, addToLog, setCookies }))
+      return seeOther(
+        await work({ request, connection, provider, returnTo, addToLog, setCookies }),
+      )
     } catch (thrown) {
-      // The body is too large or not a form, so the client is not a browser that a provider redirected.
+      // The body is too large or not a form, so the client is not a browser that a
+      // provider redirected.
       if (thrown instanceof ApiError) throw thrown
       if (thrown instanceof SignInRejected) {
         const { check } = thrown
         addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-        // For example, the user opened a bookmarked provider page. start/route.ts checks the session and stops loops.
+        // For example, the user opened a bookmarked provider page. start/route.ts checks
+        // the session and stops loops.
         if (thrown.error === 'attempt_invalid')
-          return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
-        // the provider will let the user choose another account next time, and the page will show the rejected account
-        if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
+          return seeOther(
+            startPath(params.connection!, returnTo.next ?? thrown.next, 'again'),
+          )
+        // the provider will let the user choose another account next time, and the page
+        // will show the rejected account
+        if (thrown.error === 'no_access')
+          setCookies([askCookie('account', thrown.account)])
         return explain(thrown.error)
       }
       // A page explains the error, because a user can't read JSON.
@@ -61,7 +85,10 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
   })
 }
 
-/** Returns the destination from a link or a provider's portal: an allowed `next` or our own URL. Otherwise null. */
+/**
+ * Returns the destination from a link or a provider's portal: an allowed `next` or our
+ * own URL. Otherwise null.
+ */
 export function destinationOf(given: string | null): string | null {
   const { PUBLIC_URL, DASHBOARD_URL } = env()
   const text = given?.trim() ?? ''
@@ -69,23 +96,38 @@ export function destinationOf(given: string | null): string | null {
   return nextDestination(path, PUBLIC_URL, DASHBOARD_URL)
 }
 
-/** Uses up the sign-in attempt of a response. Returns the URL of the landing page, with a code for the browser. */
-export async function finishSignIn(signIn: SignIn, response: URLSearchParams, state: string | null): Promise<string> {
+/**
+ * Uses up the sign-in attempt of a response. Returns the URL of the landing page, with a
+ * code for the browser.
+ */
+export async function finishSignIn(
+  signIn: SignIn,
+  response: URLSearchParams,
+  state: string | null,
+): Promise<string> {
   const { request, connection, provider, returnTo, addToLog } = signIn
-  const presented = { state, browser: browserOf(request.headers), mayLackCookies: provider.response === 'form' }
+  const presented = {
+    state,
+    browser: browserOf(request.headers),
+    mayLackCookies: provider.response === 'form',
+  }
   const claimed = await claimAttempt({ ...presented, connectionId: connection.id })
   returnTo.next = claimed.next
   const authenticated = await provider.authenticate(connection, response, claimed)
   const { identity, account, sessionEnd } = authenticated
-  let asked: Promise<Contact> | undefined // at most one call, because it may send a request
+  // at most one call, because it may send a request
+  let asked: Promise<Contact> | undefined
   const contact = () => {
     asked ??= authenticated.contact()
     return asked
   }
-  const userId = await userOfIdentity(connection, identity, contact).catch(async (thrown) => {
-    if (thrown instanceof SignInRejected) thrown.account = (await contact().catch(() => null))?.email ?? account
-    throw thrown
-  })
+  const userId = await userOfIdentity(connection, identity, contact).catch(
+    async (thrown) => {
+      if (thrown instanceof SignInRejected)
+        thrown.account = (await contact().catch(() => null))?.email ?? account
+      throw thrown
+    },
+  )
   const { secret: code } = await issueSsoCode(userId, {
     browserHash: claimed.browserHash,
     identity: { connectionId: connection.id, ...identity },
@@ -97,7 +139,9 @@ export async function finishSignIn(signIn: SignIn, response: URLSearchParams, st
   return landing({ code, ...returnTo })
 }
 
-export function landing(outcome: ({ error: SignInError } | { code: string }) & ReturnTo): string {
+export function landing(
+  outcome: ({ error: SignInError } | { code: string }) & ReturnTo,
+): string {
   const present = Object.entries(outcome).filter(([, value]) => value !== null)
   return `/sso/callback?${new URLSearchParams(present as [string, string][])}`
 }

@@ -5,7 +5,10 @@ import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
 
-/** Finds the connection of an email address. Redirects within this site, as `form-action` demands. Scripts get JSON. */
+/**
+ * Finds the connection of an email address. Redirects within this site, as `form-action`
+ * demands. Scripts get JSON.
+ */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-find', method: 'POST' },
   async ({ request }) => {
@@ -20,9 +23,17 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const returnTo = new URLSearchParams(connection ? { connection } : otherwise)
     if (next) returnTo.set('next', next)
     if (request.headers.get('accept') === 'application/json') {
-      if (!isAddress) throw invalid(['email'], 'invalid_email', 'Enter one email address, like name@example.com.')
+      if (!isAddress)
+        throw invalid(
+          ['email'],
+          'invalid_email',
+          'Enter one email address, like name@example.com.',
+        )
       return Response.json({ ok: true, returnTo: connection && `/sign-in?${returnTo}` })
     }
-    return new Response(null, { status: 303, headers: { Location: `/sign-in?${returnTo}` } })
+    return new Response(null, {
+      status: 303,
+      headers: { Location: `/sign-in?${returnTo}` },
+    })
   },
 )

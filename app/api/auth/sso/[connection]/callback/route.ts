@@ -2,12 +2,22 @@ import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { finishSignIn, ssoRoute } from '../navigation'
 
-/** Completes a sign-in: verifies what the identity provider sent, and issues a code for this browser. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-callback', 'query', async (signIn) => {
-  const { request, setCookies } = signIn
-  const { headers } = request
-  const { searchParams } = new URL(request.url)
-  const landing = await finishSignIn(signIn, searchParams, searchParams.get('state'))
-  setCookies([browserCookie(browserOf(headers)), ...(hasBegunAgain(headers) ? [beganAgain(false)] : [])])
-  return landing
-})
+/**
+ * Completes a sign-in: verifies what the identity provider sent, and issues a code for
+ * this browser.
+ */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
+  'sso-callback',
+  'query',
+  async (signIn) => {
+    const { request, setCookies } = signIn
+    const { headers } = request
+    const { searchParams } = new URL(request.url)
+    const landing = await finishSignIn(signIn, searchParams, searchParams.get('state'))
+    setCookies([
+      browserCookie(browserOf(headers)),
+      ...(hasBegunAgain(headers) ? [beganAgain(false)] : []),
+    ])
+    return landing
+  },
+)

@@ -8,35 +8,45 @@ import { askCookie, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign
 import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
 import { destinationOf, landing, ssoRoute } from '../navigation'
 
-/** Starts a sign-in: sets the cookie that identifies the browser, and redirects it to the identity provider. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-start', null, async (signIn) => {
-  const { request, connection, provider, returnTo, addToLog, setCookies } = signIn
-  const { headers } = request
-  const known = browserOf(headers)
-  const browser = known ?? newSecret()
-  const { searchParams } = new URL(request.url)
-  // Identity providers send `target_link_uri` (OpenID Connect Core §4).
-  returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
-  const moved = urlAtPublicHost(headers, new URL(request.url))
-  if (moved) return moved
-  if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
-  const again = searchParams.get('again')
-  if (again !== null) {
-    if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
-    if (!known && again !== 'new') {
-      setCookies([browserCookie(browser)]) // `again=new` ends the loop of a browser without cookies
-      return startPath(connection.slug, returnTo.next, 'again=new')
+/**
+ * Starts a sign-in: sets the cookie that identifies the browser, and redirects it to the
+ * identity provider.
+ */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
+  'sso-start',
+  null,
+  async (signIn) => {
+    const { request, connection, provider, returnTo, addToLog, setCookies } = signIn
+    const { headers } = request
+    const known = browserOf(headers)
+    const browser = known ?? newSecret()
+    const { searchParams } = new URL(request.url)
+    // Identity providers send `target_link_uri` (OpenID Connect Core §4).
+    returnTo.next = destinationOf(
+      searchParams.get('next') ?? searchParams.get('target_link_uri'),
+    )
+    const moved = urlAtPublicHost(headers, new URL(request.url))
+    if (moved) return moved
+    if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
+    const again = searchParams.get('again')
+    if (again !== null) {
+      if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
+      if (!known && again !== 'new') {
+        // `again=new` ends the loop of a browser without cookies
+        setCookies([browserCookie(browser)])
+        return startPath(connection.slug, returnTo.next, 'again=new')
+      }
+      const isOver = !known || hasBegunAgain(headers)
+      setCookies([beganAgain(!isOver)])
+      if (isOver) {
+        addToLog({ check: 'again' })
+        return landing({ error: 'attempt_invalid', ...returnTo })
+      }
     }
-    const isOver = !known || hasBegunAgain(headers)
-    setCookies([beganAgain(!isOver)])
-    if (isOver) {
-      addToLog({ check: 'again' })
-      return landing({ error: 'attempt_invalid', ...returnTo })
-    }
-  }
-  const { ask } = askOf(headers)
-  const secrets = await startAttempt(connection.id, browser, returnTo.next)
-  const url = await provider.authorize(connection, secrets, ask)
-  setCookies([browserCookie(browser), ...(ask ? [askCookie(null)] : [])])
-  return url
-})
+    const { ask } = askOf(headers)
+    const secrets = await startAttempt(connection.id, browser, returnTo.next)
+    const url = await provider.authorize(connection, secrets, ask)
+    setCookies([browserCookie(browser), ...(ask ? [askCookie(null)] : [])])
+    return url
+  },
+)
