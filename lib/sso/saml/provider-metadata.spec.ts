@@ -127,6 +127,7 @@ test('reads an endpoint on localhost', () => {
 /** Returns metadata that contains a name that is not in ASCII. */
 const named = (text: string) =>
   replace('</md:Entity', `<md:Organization>${text}</md:Organization>$&`)(good())
+const nested = (levels: number) => '<a>'.repeat(levels) + '</a>'.repeat(levels)
 const utf16 = (text: string) => Buffer.from(text, 'utf16le')
 
 test('reads metadata in the encoding of the file, and ignores other text before and after the metadata', () => {
@@ -283,11 +284,14 @@ const unusable: Record<string, [string, () => string | Buffer]> = {
   ],
   CDATA: ['DTD, CDATA', () => replace('>\n', '><![CDATA[\n]]>')(good())],
   'cut-off XML': ['incomplete', () => good().slice(0, -20)],
-  '256 KiB and more': ['too large', () => `${good()}<!--${'x'.repeat(256 * 1024)}-->`],
-  'too many elements': [
-    'too large',
-    () => replace('</md:Entity', `${'<a/>'.repeat(1001)}</md:Entity`)(good()),
+  'an entity that XML does not define': [
+    'the entity &nbsp;',
+    () => named('Example&nbsp;Corp'),
   ],
+  'more than 1 MiB': ['1 MiB', () => `${good()}<!--${'x'.repeat(1024 * 1024)}-->`],
+  '26 levels of elements': ['25 levels', () => named(nested(24))],
+  'a prefix without a namespace': ['not XML', () => named('<a:b/>')],
+  'an attribute twice': ['not XML', () => named('<a b="" b=""/>')],
   'other XML': ['not SAML metadata', () => '<html/>'],
   'an entity of another namespace': ['not SAML metadata', () => '<EntityDescriptor/>'],
   'two providers': ['several', () => `<a>${good()}${good()}</a>`],

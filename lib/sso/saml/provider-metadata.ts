@@ -1,16 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../../usage-error'
 import { ProviderUrl } from '../provider-url'
-import type { SamlRejected } from './rejected'
-import {
-  childrenOf,
-  elementsIn,
-  namespaces,
-  parseXml,
-  trimmed,
-  uriIn,
-  type XmlElement,
-} from './xml'
+import { type MetadataElement, parseMetadataXml, UnreadableXml } from './metadata-xml'
+import { childrenOf, elementsIn, namespaces, trimmed, uriIn } from './xml'
+
+const maxFileBytes = 1024 * 1024
+const tooLarge =
+  'This file is too large: it has more than 1 MiB. If it describes many providers, use the metadata of one.'
 
 function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
@@ -22,7 +18,7 @@ function ensure(condition: unknown, problem: string): asserts condition {
  */
 export function readProviderMetadata(file: Buffer | string) {
   const elements = elementsIn(parseMetadata(decoded(Buffer.from(file))))
-  const isEntity = ({ name, namespace }: XmlElement) =>
+  const isEntity = ({ name, namespace }: MetadataElement) =>
     name === 'EntityDescriptor' && namespace === namespaces.metadata
   const entities = elements.filter(isEntity)
   ensure(
@@ -73,6 +69,7 @@ export function readProviderMetadata(file: Buffer | string) {
  */
 function decoded(file: Buffer): string {
   ensure(file.length > 0, 'This file is empty.')
+  ensure(file.length <= maxFileBytes, tooLarge)
   const start = file.subarray(0, 400).toString('latin1')
   const declared = /<\?xml[^>]*\sencoding=["']([\w.:-]+)["']/.exec(start)?.[1] ?? 'utf-8'
   // A declaration that is readable byte by byte is not in UTF-16, even if it declares
@@ -95,42 +92,55 @@ function decoded(file: Buffer): string {
   }
 }
 
-function parseMetadata(text: string): XmlElement {
+function parseMetadata(text: string): MetadataElement {
   // Removes the processing instructions that browsers and stylesheets add before the
   // root.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
   ensure(xml !== '', 'This file is empty.')
-  // The root element, without text around it that people may have copied too.
-  const [root] =
-    /<(?:[\w-]+:)?Entit(?:y|ies)Descriptor\b[\s\S]*<\/(?:[\w-]+:)?Entit(?:y|ies)Descriptor\s*>/.exec(
-      xml,
-    ) ?? []
-  let isMarkup = false
+  const root = cutOutRoot(xml)
+  let reason: UnreadableXml['reason'] = 'malformed'
+
   for (const candidate of [xml, ...(root && !/<!DOCTYPE/i.test(xml) ? [root] : [])]) {
     try {
-      return parseXml(candidate, { skipComments: true })
+      return parseMetadataXml(candidate)
     } catch (error) {
-      const { check } = error as SamlRejected
-      ensure(
-        !/^saml_too_/.test(check),
-        'This file is too large for the metadata of one identity provider.',
-      )
-      isMarkup = check === 'saml_markup'
+      if (!(error instanceof UnreadableXml)) throw error
+      reason = error.reason
     }
   }
-  throw new UsageError(unreadable(xml, isMarkup, root === undefined))
+  throw new UsageError(unreadable(xml, reason, root === undefined))
+}
+
+/**
+ * Returns the root element of metadata, without text around it that people may have
+ * copied too.
+ */
+function cutOutRoot(xml: string): string | undefined {
+  const start = xml.search(/<(?:[\w-]+:)?Entit(?:y|ies)Descriptor\b/)
+  const ends = xml.matchAll(/<\/(?:[\w-]+:)?Entit(?:y|ies)Descriptor\s*>/g)
+  const last = [...ends].at(-1)
+  return start < 0 || !last ? undefined : xml.slice(start, last.index + last[0].length)
 }
 
 /** Returns what an operator has probably saved instead of the metadata. */
-function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
+function unreadable(
+  xml: string,
+  reason: UnreadableXml['reason'],
+  isCutOff: boolean,
+): string {
   if (/<html\b|<!DOCTYPE html/i.test(xml))
     return 'This is a web page (HTML). Save the metadata itself, not the page that shows it.'
   if (/^[[{]/.test(xml))
     return 'This is JSON, such as the metadata of an OpenID provider. Use the SAML metadata (XML).'
   if (/&lt;(?:[\w-]+:)?Entit/.test(xml))
     return 'The XML in this file is escaped (&lt;). Save the metadata itself, not the page that shows it.'
-  if (isMarkup)
+  if (reason === 'markup')
     return 'This file has a DTD, CDATA, or a processing instruction inside. Remove it.'
+  if (reason === 'depth')
+    return 'This file has more than 25 levels of elements, which metadata does not have. Save the metadata itself.'
+  const [entity] = /&(?!(?:lt|gt|amp|quot|apos);)[A-Za-z]\w{0,30};/.exec(xml) ?? []
+  if (entity)
+    return `XML does not define the entity ${entity} in this file. Replace it with its character.`
   if (isCutOff && /<(?:[\w-]+:)?Entit/.test(xml))
     return 'This file is incomplete: its last element does not end.'
   return 'This is not XML that can be read. Save the metadata itself, not the page that shows it.'
@@ -140,7 +150,7 @@ function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
  * Returns the roles of this name that support SAML 2.0. An entity may have another role
  * for SAML 1.1.
  */
-function rolesOf(entity: XmlElement, name: string): XmlElement[] {
+function rolesOf(entity: MetadataElement, name: string): MetadataElement[] {
   return childrenOf(entity, namespaces.metadata, name).filter(({ attributes }) =>
     (attributes.get('protocolSupportEnumeration') ?? '')
       .split(' ')
@@ -148,7 +158,7 @@ function rolesOf(entity: XmlElement, name: string): XmlElement[] {
   )
 }
 
-function endpointsOf(role: XmlElement): string[] {
+function endpointsOf(role: MetadataElement): string[] {
   return childrenOf(role, namespaces.metadata, 'SingleSignOnService')
     .filter(
       (each) =>
@@ -161,8 +171,8 @@ function endpointsOf(role: XmlElement): string[] {
  * Returns the certificates (PEM), and why others are unusable. Providers publish expired
  * ones during a rotation.
  */
-function signingCertificates(role: XmlElement) {
-  const signs = (key: XmlElement) => (uriIn(key, 'use') || 'signing') === 'signing'
+function signingCertificates(role: MetadataElement) {
+  const signs = (key: MetadataElement) => (uriIn(key, 'use') || 'signing') === 'signing'
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(signs)
   const chains = keys.flatMap(elementsIn).filter(({ name }) => name === 'X509Data')
   // The first certificate of a chain belongs to the key.

@@ -51,7 +51,6 @@ const declaration = new RegExp(
   'y',
 )
 const textToken = /[^<]+/y
-const comment = /<!--[^-]*(?:-[^-]+)*-->/y
 const otherMarkup = /<[!?]/y
 const startOfTag = new RegExp(`<(?:(${name}):)?(${name})`, 'y')
 const attribute = new RegExp(
@@ -77,7 +76,7 @@ type Scope = Record<string, string>
  * Parses the part of XML that SAML needs, in linear time. Rejects what the library's
  * parser may read differently.
  */
-export function parseXml(xml: string, { skipComments = false } = {}): XmlElement {
+export function parseXml(xml: string): XmlElement {
   ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'saml_too_large')
   ensure(!notXmlCharacter.test(xml), 'saml_malformed')
   const counts = {
@@ -131,7 +130,6 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
       parent.element.text += unescaped(text[0])
       continue
     }
-    if (skipComments && take(comment)) continue
     ensure(!take(otherMarkup), 'saml_markup')
     const end = take(endTag)
     if (end) {
@@ -264,17 +262,18 @@ export function trimmed(text: string): string {
  * Returns a URI in an attribute, without white space at its ends, which has no meaning
  * (XML Schema, anyURI).
  */
-export function uriIn({ attributes }: XmlElement, name: string): string | undefined {
+export function uriIn(
+  { attributes }: Pick<XmlElement, 'attributes'>,
+  name: string,
+): string | undefined {
   const uri = attributes.get(name)
   return uri === undefined ? undefined : trimmed(uri)
 }
 
 /** Returns the children with a name in a namespace. */
-export function childrenOf(
-  element: XmlElement,
-  namespace: string,
-  name: string,
-): XmlElement[] {
+export function childrenOf<
+  Element extends Pick<XmlElement, 'name' | 'namespace'> & { children: Element[] },
+>(element: Element, namespace: string, name: string): Element[] {
   return element.children.filter(
     (child) => child.name === name && child.namespace === namespace,
   )
@@ -296,6 +295,8 @@ export function onlyChild(
 }
 
 /** Returns an element and all its descendants, in document order. */
-export function elementsIn(element: XmlElement): XmlElement[] {
+export function elementsIn<Element extends { children: Element[] }>(
+  element: Element,
+): Element[] {
   return [element, ...element.children.flatMap(elementsIn)]
 }
