@@ -213,7 +213,26 @@ function differences(before: ListedConnection, after: ListedConnection): string[
   const changed = Object.keys({ ...old, ...current }).filter(
     (key) => old[key] !== current[key],
   )
-  return changed.map((key) => `${key}: ${old[key] ?? 'none'} → ${current[key] ?? 'none'}`)
+  return changed.flatMap((key) =>
+    key === 'certificates'
+      ? compareCertificates(before, after)
+      : `${key}: ${old[key] ?? 'none'} → ${current[key] ?? 'none'}`,
+  )
+}
+
+/** Returns which certificates of a SAML provider an update has added and removed. */
+function compareCertificates(
+  before: ListedConnection,
+  after: ListedConnection,
+): string[] {
+  if (!isSaml(before) || !isSaml(after)) return []
+  const [old, current] = [before.settings.certificates, after.settings.certificates]
+  const added = current.filter((pem) => !old.includes(pem))
+  const removed = old.filter((pem) => !current.includes(pem))
+  return [
+    ...added.map((pem) => `certificate added: ${certificateText(pem)}`),
+    ...removed.map((pem) => `certificate removed: ${certificateText(pem)}`),
+  ]
 }
 
 async function rotate(

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
+import { certificateText } from '../../lib/sso/saml/provider'
 import { runScript } from '../support/command'
 import { expect, test } from '../support/fixtures'
 import { listen } from '../support/listen'
@@ -17,11 +18,11 @@ const connections = (parameters: string[], stdin = '') =>
   runScript(['connections', ...parameters], stdin)
 
 let provider: SamlProvider
-let expired: string
+let expired: Awaited<ReturnType<typeof newKeyPair>>
 let slug: string
 let domain: string
 test.beforeAll(async () => {
-  expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
+  expired = await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))
 })
 test.beforeEach(async () => {
   provider = await newSamlProvider()
@@ -71,6 +72,9 @@ async function signIn(
   )
 }
 
+const certificateLines = (output: string) =>
+  output.split('\n').filter((line) => /^ *certificate/i.test(line))
+
 test('adds a working connection, and updates the certificate of the provider', async ({
   sql,
   url,
@@ -113,14 +117,19 @@ test('adds a working connection, and updates the certificate of the provider', a
   })
   const updated = await connections(['update', slug, '--metadata', '-'], both)
   expect([updated.code, updated.stderr]).toEqual([0, ''])
-  expect(updated.stdout).toMatch(
-    /^ {2}certificates: (\S+… until \S+) → \1, \S+… until \S+$/m,
-  )
+  expect(certificateLines(updated.stdout)).toEqual([
+    `  certificate added: ${certificateText(nextKey.certificate)}`,
+    `Certificate kept: ${certificateText(certificates[0]!)}`,
+  ])
   for (const key of [{}, nextKey]) expect(await signIn(url, key)).toBeNull()
-  await connections(
+  const last = await connections(
     ['update', slug, '--metadata', '-'],
     metadataOf(provider, { certificates: [nextKey.certificate] }),
   )
+  expect(certificateLines(last.stdout)).toEqual([
+    `  certificate removed: ${certificateText(certificates[0]!)}`,
+    `Certificate kept: ${certificateText(nextKey.certificate)}`,
+  ])
   expect(await signIn(url)).toBe('response_invalid')
   expect(await signIn(url, nextKey)).toBeNull()
 
@@ -148,6 +157,30 @@ test('adds a working connection, and updates the certificate of the provider', a
     expect(shown).toContain(text)
 })
 
+test('keeps an expired certificate that is still published, so that sign-ins go on during a rotation', async ({
+  url,
+}) => {
+  const warning = (position: string) =>
+    `Imported certificate ${position}, although it expired on 2020-01-01: the provider may still sign with it.\n`
+  const alone = metadataOf(provider, { certificates: [expired.certificate] })
+  const added = await add(['--provision'], alone)
+  expect(added).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(warning('1 of 1')),
+  })
+  expect(await signIn(url, expired)).toBeNull()
+
+  const both = [expired.certificate, provider.nextKey.certificate]
+  const updated = await connections(
+    ['update', slug, '--metadata', '-'],
+    metadataOf(provider, { certificates: both }),
+  )
+  expect(updated.stdout).toContain(warning('1 of 2'))
+  for (const key of [expired, provider.nextKey]) expect(await signIn(url, key)).toBeNull()
+  const { stdout } = await runScript(['clean-up'])
+  expect(stdout).not.toContain(`"${slug}"`)
+})
+
 test('adds a connection with all flags', async ({ sql }) => {
   const flags = [
     '--want-signed',
@@ -159,15 +192,14 @@ test('adds a connection with all flags', async ({ sql }) => {
     'Acme',
     '--list',
   ]
-  const certificates = [expired, ...provider.settings.certificates, '']
+  const certificates = [expired.certificate, ...provider.settings.certificates, '']
   const { stdout } = await add(
     [...flags, '--allow-passwords'],
     metadataOf(provider, { certificates }),
   )
-  const leftOut =
-    'Left out certificate 1 of 3: it has expired.\nLeft out certificate 3 of 3: it is empty.\n'
   for (const text of [
-    leftOut,
+    'Imported certificate 1 of 3, although it expired on 2020-01-01',
+    'Left out certificate 3 of 3: it is empty.\n',
     'here: upn',
     'the response and the assertion',
     'signed with the certificate in our',
@@ -183,7 +215,7 @@ test('adds a connection with all flags', async ({ sql }) => {
       signed: 'both',
       signRequests: true,
       emailAttribute: 'upn',
-      certificates: [certificates[1]],
+      certificates: certificates.slice(0, 2),
     },
   })
 })
@@ -221,7 +253,8 @@ test('updates the given fields, fetches metadata, and signs requests if the meta
     attributes: ' WantAuthnRequestsSigned="true"',
   })
   const updated = (await update(...fetched)).stdout
-  expect(updated).toMatch(/^ {2}certificates: .*… until .* → .*… until /m)
+  expect(updated).toMatch(/^ {2}certificate added: .*… until /m)
+  expect(updated).toMatch(/^ {2}certificate removed: .*… until /m)
   expect(updated).toContain('The metadata demands signed requests: they are signed.')
   expect(updated).toMatch(
     /At the identity provider, enter:\n {2}requests +signed with the certificate in our metadata\n$/,
@@ -236,7 +269,7 @@ test('updates the given fields, fetches metadata, and signs requests if the meta
     'emailAttribute: upn → none',
   )
   expect((await update(...fetched)).stdout).toBe(
-    `Updated ${slug}. Nothing has changed.\n`,
+    `Updated ${slug}. Nothing has changed.\nCertificate kept: ${certificateText(certificates[0]!)}\n`,
   )
   expect(await keys()).toEqual(encrypted)
   for (const [parameters, message] of [
@@ -297,8 +330,8 @@ test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
     [addAt(['--metadata', '/nowhere.xml']), '/nowhere.xml can’t be read.'],
     [add([], '<html>'), 'This is a web page (HTML).'],
     [
-      add([], metadataOf(provider, { certificates: [expired] })),
-      'Left out certificate 1 of 1: it has expired.',
+      add([], metadataOf(provider, { certificates: [''] })),
+      'Left out certificate 1 of 1: it is empty.',
     ],
     [
       add([], metadataOf(provider, { entityId: 'https://x.example/\u202e' })),

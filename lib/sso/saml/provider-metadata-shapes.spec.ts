@@ -177,7 +177,7 @@ for (const [name, { xml, entityId, ssoUrl, keys }] of Object.entries(shapes)) {
       entityId,
       ssoUrl,
       certificates: keys?.() ?? [current],
-      leftOut: [],
+      notes: [],
       wantsSignedRequests: xml().includes('WantAuthnRequestsSigned="true"'),
     })
   })
@@ -189,6 +189,13 @@ test('reads only direct children of the role', () => {
   expect(readProviderMetadata(xml)).toEqual(
     readProviderMetadata(shapes['Entra ID']!.xml()),
   )
+
+  const key = microsoftKey(current)
+  const deep = `<SPKIData>${microsoftKey(other)}</SPKIData></KeyInfo>`
+  const { certificates } = readProviderMetadata(
+    shapes['Entra ID']!.xml().replace(key, key.replace('</KeyInfo>', deep)),
+  )
+  expect(certificates).toEqual([current])
 })
 
 // At 1 MiB, a reader in quadratic time needs between 20 seconds and hours for these. The

@@ -58,31 +58,81 @@ test('reads the entity ID, the endpoint, and the certificate', () => {
     entityId: 'https://idp.example/metadata',
     ssoUrl: 'https://idp.example/redirect?a=b&c=d',
     certificates: [current],
-    leftOut: [],
+    notes: [],
     wantsSignedRequests: false,
   })
 })
 
-test('reads both certificates of a rotation once, and omits expired ones and those for encryption', async () => {
+test('reads all signing certificates of a rotation once, also expired ones and future ones', async () => {
+  const year = new Date().getUTCFullYear()
+  const future = (await newKeyPair('future', new Date(`${year + 1}-06-01T00:00:00Z`)))
+    .certificate
   const { certificate: encryption } = await newKeyPair('encryption')
   const keys = [
     key(current),
     key(current),
     key(next, ''),
     key(expired),
+    key(future),
     key(encryption, ' use="encryption"'),
   ]
-  const { certificates } = readProviderMetadata(entity(role(keys.join(''))))
-  expect(certificates).toEqual([current, next])
+  const { certificates, notes } = readProviderMetadata(entity(role(keys.join(''))))
+  expect(certificates).toEqual([current, next, expired, future])
+  expect(notes).toEqual([
+    'Imported certificate 4 of 5, although it expired on 2020-01-01: the provider may still sign with it.',
+    `Imported certificate 5 of 5, although it is not valid before ${year + 1}-06-01: the provider may still sign with it.`,
+  ])
+  expect(readProviderMetadata(entity(role(key(expired)))).certificates).toEqual([expired])
 })
 
-test('reads only the first certificate of a chain', () => {
-  const chain = replace(
-    '</ds:X509Data>',
-    `<ds:X509Certificate>${next.replace(/-----.*-----/g, '')}</ds:X509Certificate></ds:X509Data>`,
+/** Returns the certificates (PEM) of an authority, and of a key that it has certified. */
+async function newChain(keySize = 2048) {
+  const { default: forge } = await import('node-forge')
+  const [authority, leaf] = await Promise.all([
+    newKeyPair('authority'),
+    newKeyPair('leaf'),
+  ])
+  const certificate = forge.pki.certificateFromPem(leaf.certificate)
+  if (keySize < 2048)
+    certificate.publicKey = forge.pki.rsa.generateKeyPair(keySize).publicKey
+  certificate.setIssuer(
+    forge.pki.certificateFromPem(authority.certificate).subject.attributes,
   )
-  const { certificates } = readProviderMetadata(chain(good()))
-  expect(certificates).toEqual([current])
+  certificate.sign(
+    forge.pki.privateKeyFromPem(authority.privateKey),
+    forge.md.sha256.create(),
+  )
+  const pem = forge.pki.certificateToPem(certificate).replaceAll('\r', '')
+  return { authority: authority.certificate, leaf: pem }
+}
+
+/** Returns metadata with several certificates in one X509Data. */
+const inOneX509Data = (...pems: string[]) =>
+  entity(
+    role(
+      key(current).replace(
+        /<ds:X509Certificate>[\s\S]*<\/ds:X509Certificate>/,
+        pems
+          .map((pem) => `<ds:X509Certificate>${keyText(pem)}</ds:X509Certificate>`)
+          .join(''),
+      ),
+    ),
+  )
+
+test('reads the leaf of a chain in any order, and never drops a certificate that is in use', async () => {
+  const { authority, leaf } = await newChain()
+  for (const chain of [
+    [leaf, authority],
+    [authority, leaf],
+  ]) {
+    expect(readProviderMetadata(inOneX509Data(...chain)).certificates).toEqual([leaf])
+    expect(
+      readProviderMetadata(inOneX509Data(...chain), [authority]).certificates,
+    ).toEqual(chain)
+  }
+  // two keys that are not a chain
+  const { certificates } = readProviderMetadata(inOneX509Data(current, next))
+  expect(certificates).toEqual([current, next])
 })
 
 test('reads the only identity provider in a list that contains a service provider and a SAML 1.1 role', () => {
@@ -104,7 +154,7 @@ test('metadata can’t switch off a check', () => {
       'entityId',
       'ssoUrl',
       'certificates',
-      'leftOut',
+      'notes',
       'wantsSignedRequests',
     ])
     expect(metadata.wantsSignedRequests).toBe(value === 'true')
@@ -179,25 +229,25 @@ test('uses the valid certificates and endpoints, and lists the invalid ones', ()
     ['\n', 'it is empty'],
     ['AAAA', 'it can’t be read'],
     ['not base64!', 'it can’t be read'],
-    [expired, 'it has expired'],
+    [withoutDate(next), 'it can’t be read'],
   ]
   for (const [text, problem] of bad) {
     for (const keys of [
       [text, current],
       [current, text],
     ]) {
-      const { certificates, leftOut } = readProviderMetadata(
+      const { certificates, notes } = readProviderMetadata(
         entity(role(keys.map((each) => keyOf(each)).join(''))),
       )
       expect(certificates).toEqual([current])
-      expect(leftOut).toEqual([
+      expect(notes).toEqual([
         `Left out certificate ${keys.indexOf(text) + 1} of 2: ${problem}.`,
       ])
     }
   }
   const emptyFirst = replace('<ds:X509Certificate>', '<ds:X509Certificate/>$&')(good())
   expect(readProviderMetadata(emptyFirst).certificates).toHaveLength(1)
-  expect(problemOf(entity(role(keyOf(expired) + keyOf(''))))).toContain('has expired')
+  expect(problemOf(entity(role(keyOf(''))))).toContain('it is empty')
 
   const redirect = service('HTTP-Redirect', 'https://idp.example/redirect')
   const plain =
@@ -211,14 +261,23 @@ test('uses the valid certificates and endpoints, and lists the invalid ones', ()
   ).toBe('https://idp.example/redirect')
 })
 
-test('does not use the issuer’s key instead of a key that can’t be used', () => {
-  const text = certificateOf(unsupported('ec', 0))
-  const chain = replace(
-    '</ds:X509Certificate>',
-    `$&<ds:X509Certificate>${keyText(current)}</ds:X509Certificate>`,
-  )
-  expect(problemOf(entity(role(chain(keyOf(text)))))).toContain('RSA key of 2048')
+test('does not use the issuer’s key instead of a key that can’t be used', async () => {
+  const { authority, leaf } = await newChain(1024)
+  for (const chain of [
+    [leaf, authority],
+    [authority, leaf],
+  ])
+    expect(problemOf(inOneX509Data(...chain))).toContain('RSA key of 2048')
 })
+
+/** Returns a certificate whose end is no date. */
+const withoutDate = (pem: string) => {
+  const { raw, validTo } = new X509Certificate(pem)
+  const year = String(new Date(validTo).getUTCFullYear()).slice(2)
+  const at = raw.lastIndexOf(Buffer.from(`\x17\x0d${year}`)) // UTCTime
+  raw.write('??', at + 2)
+  return raw.toString('base64')
+}
 
 const unsupported = (type: 'rsa' | 'rsa-pss' | 'ec', modulusLength: number) =>
   generateKeyPairSync(type as 'rsa', {

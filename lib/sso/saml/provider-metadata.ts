@@ -14,9 +14,9 @@ function ensure(condition: unknown, problem: string): asserts condition {
 
 /**
  * Reads an identity provider's metadata. The file must be trusted, but it can't disable a
- * check. Throws UsageError.
+ * check. `stored`: the certificates (PEM) of an earlier import. Throws UsageError.
  */
-export function readProviderMetadata(file: Buffer | string) {
+export function readProviderMetadata(file: Buffer | string, stored: string[] = []) {
   const elements = elementsIn(parseMetadata(decoded(Buffer.from(file))))
   const isEntity = ({ name, namespace }: MetadataElement) =>
     name === 'EntityDescriptor' && namespace === namespaces.metadata
@@ -57,7 +57,7 @@ export function readProviderMetadata(file: Buffer | string) {
   return {
     entityId,
     ssoUrl,
-    ...signingCertificates(role),
+    ...signingCertificates(role, stored),
     wantsSignedRequests: /^(?:true|1)$/i.test(
       trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? ''),
     ),
@@ -168,49 +168,86 @@ function endpointsOf(role: MetadataElement): string[] {
 }
 
 /**
- * Returns the certificates (PEM), and why others are unusable. Providers publish expired
- * ones during a rotation.
+ * Returns the certificates (PEM), and a note about each one that is unusable, has expired
+ * or is not valid yet. The dates have no meaning (SAML Metadata Interoperability
+ * Profile), so a provider may still sign with such a key.
  */
-function signingCertificates(role: MetadataElement) {
+function signingCertificates(role: MetadataElement, stored: string[]) {
   const signs = (key: MetadataElement) => (uriIn(key, 'use') || 'signing') === 'signing'
-  const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(signs)
-  const chains = keys.flatMap(elementsIn).filter(({ name }) => name === 'X509Data')
-  // The first certificate of a chain belongs to the key.
-  const texts = chains.flatMap(({ children }) => {
-    const chain = children
-      .filter(({ name }) => name === 'X509Certificate')
-      .map(({ text }) => trimmed(text))
-    return chain.find((text) => text !== '') ?? chain.slice(0, 1)
-  })
+  const published = childrenOf(role, namespaces.metadata, 'KeyDescriptor')
+    .filter(signs)
+    .flatMap((key) => findChildren(key, 'KeyInfo'))
+    .flatMap((info) => findChildren(info, 'X509Data'))
+    .flatMap((data) => selectKeys(findChildren(data, 'X509Certificate'), stored))
+
   const usable = new Map<string, string>()
-  const leftOut: string[] = []
-  for (const [index, text] of texts.entries()) {
-    const certificate = parseCertificate(text)
-    const problem = problemOf(certificate, text)
-    if (problem)
-      leftOut.push(`Left out certificate ${index + 1} of ${texts.length}: ${problem}.`)
-    else usable.set(certificate!.fingerprint256, certificate!.toString())
+  const notes: string[] = []
+  for (const [index, { text, certificate }] of published.entries()) {
+    const name = `certificate ${index + 1} of ${published.length}`
+    const problem = findProblem(text, certificate)
+    if (problem) notes.push(`Left out ${name}: ${problem}.`)
+    if (!certificate || problem) continue
+    const warning = findDateProblem(certificate)
+    if (warning)
+      notes.push(
+        `Imported ${name}, although ${warning}: the provider may still sign with it.`,
+      )
+    usable.set(certificate.fingerprint256, certificate.toString())
   }
+
   const noneUsable =
     'There is no signing certificate (X509Certificate in a KeyDescriptor) that can be used.'
-  ensure(
-    usable.size > 0,
-    [noneUsable, ...leftOut, 'Get the current metadata.'].join('\n'),
-  )
-  return { certificates: [...usable.values()], leftOut }
+  ensure(usable.size > 0, [noneUsable, ...notes, 'Get the current metadata.'].join('\n'))
+  return { certificates: [...usable.values()], notes }
 }
 
-function problemOf(
-  certificate: X509Certificate | undefined,
-  text: string,
-): string | undefined {
+/** Ignores the namespace, which is wrong in files that were written by hand. */
+const findChildren = ({ children }: MetadataElement, name: string) =>
+  children.filter((child) => child.name === name)
+
+type Published = { text: string; certificate: X509Certificate | undefined }
+
+/**
+ * Returns the certificates of an X509Data that have the provider's keys: not those of the
+ * authorities that issued another one in it, unless such a key is in use already.
+ */
+function selectKeys(elements: MetadataElement[], stored: string[]): Published[] {
+  const all = elements.map(({ text }) => trimmed(text))
+  const texts = all.filter((text) => text !== '')
+  const chain = (texts.length > 0 ? texts : all.slice(0, 1)).map((text) => ({
+    text,
+    certificate: parseCertificate(text),
+  }))
+
+  const issuers = new Set(
+    chain.flatMap(({ certificate }) =>
+      certificate && certificate.issuer !== certificate.subject ? certificate.issuer : [],
+    ),
+  )
+  return chain.filter(
+    ({ certificate }) =>
+      !certificate ||
+      !issuers.has(certificate.subject) ||
+      stored.includes(certificate.toString()),
+  )
+}
+
+function findProblem(text: string, certificate?: X509Certificate): string | undefined {
   if (text === '') return 'it is empty'
-  if (!certificate) return 'it can’t be read'
+  if (!certificate || Number.isNaN(Date.parse(certificate.validTo)))
+    return 'it can’t be read'
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
   const isLongRsa =
     asymmetricKeyType === 'rsa' && asymmetricKeyDetails!.modulusLength! >= 2048
-  if (!isLongRsa) return 'it holds no RSA key of 2048 bits or more'
-  return new Date(certificate.validTo) > new Date() ? undefined : 'it has expired'
+  return isLongRsa ? undefined : 'it holds no RSA key of 2048 bits or more'
+}
+
+function findDateProblem({ validFrom, validTo }: X509Certificate): string | undefined {
+  const [start, end] = [new Date(validFrom), new Date(validTo)]
+  if (end <= new Date()) return `it expired on ${end.toISOString().slice(0, 10)}`
+  if (start > new Date())
+    return `it is not valid before ${start.toISOString().slice(0, 10)}`
+  return undefined
 }
 
 /** Reads a certificate in base64. It may be PEM, with other text around it. */

@@ -133,7 +133,7 @@ const add: SamlProvider['add'] = {
       throw new UsageError(
         '--metadata is required: a file or an https URL, or - for stdin.',
       )
-    const found = readProviderMetadata(await read(String(metadata)))
+    const found = readProviderMetadata(await read(String(metadata)), stored?.certificates)
     const { entityId: issuer, ssoUrl, wantsSignedRequests } = found
     if (stored && issuer !== stored.issuer)
       throw new UsageError(
@@ -150,8 +150,10 @@ const add: SamlProvider['add'] = {
       certificates: found.certificates,
     })
     const switchesOn = wantsSignedRequests && !own.signRequests
+    const kept = found.certificates.filter((pem) => stored?.certificates.includes(pem))
     const notes = [
-      ...found.leftOut,
+      ...kept.map((pem) => `Certificate kept: ${certificateText(pem)}`),
+      ...found.notes,
       ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : []),
     ]
     return { settings, secrets: pair && { privateKey: pair.privateKey }, notes }

@@ -9,7 +9,7 @@ export const SamlSettings = z.strictObject({
   issuer: z.string().min(1).max(1024),
   ssoUrl: ProviderUrl,
   // a signature by any of them is valid
-  certificates: z.array(certificate).min(1).max(10),
+  certificates: z.array(certificate).min(1).max(20),
   signed: z.enum(['either', 'response', 'assertion', 'both']), // `either`: SAML requires at least one
   signRequests: z.boolean(),
   certificate, // of our key pair, which signs requests and decrypts assertions
