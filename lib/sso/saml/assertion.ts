@@ -1,5 +1,5 @@
 import type { Authenticated } from '../provider'
-import { emailOf } from './email'
+import { emailOf, isNameId } from './email'
 import { ensure, type SamlCheck, SamlRejected } from './rejected'
 import type { Expected } from './response'
 import { childrenOf, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
@@ -72,7 +72,7 @@ export function readIdentity(
     isVerified: true,
   })
   return {
-    identity: { issuer, subject: name, isEmail },
+    identity: { issuer, subject: name, isEmail: isEmail || isNameId(emailAttribute) },
     contact,
     account: name,
     sessionEnd,

@@ -902,7 +902,8 @@ test('reads the email address from a NameID in the format emailAddress, if no at
       requestId,
     })
     const { subject, isEmail } = verified.identity
-    expect([subject, isEmail]).toEqual(['B@example.com', format === emailAddress])
+    const ignoresCase = format === emailAddress || settings.emailAttribute === 'nameID'
+    expect([subject, isEmail]).toEqual(['B@example.com', ignoresCase])
     const outcome = verified.contact().then(
       ({ email }) => email,
       (error: SignInRejected) => error.check,
@@ -916,6 +917,11 @@ test('reads the email address from a NameID in the format emailAddress, if no at
   )
   expect(await emailOfNameId('2.0:nameid-format:persistent')).toBe('email_elsewhere')
   expect(await emailOfNameId('1.1:nameid-format:unspecified')).toBe('email_elsewhere')
+  expect(
+    await emailOfNameId('1.1:nameid-format:unspecified', 'other', {
+      emailAttribute: 'nameID',
+    }),
+  ).toBe('B@example.com')
 })
 
 test('reads no email address from two attributes with the same name or from an element in an attribute', async () => {

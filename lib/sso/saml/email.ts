@@ -19,11 +19,16 @@ const usualNames = [
   'http://schemas.xmlsoap.org/claims/emailaddress', // ADFS 1
 ]
 
+/** Whether the setting `emailAttribute` stands for the NameID. */
+export function isNameId(configured?: string): boolean {
+  return configured?.toLowerCase() === 'nameid'
+}
+
 type Attribute = [name: string, values: string[]]
 type NameId = { text: string; isEmail: boolean }
 
 /**
- * Returns the address in `configured` (attribute or `nameid`). Without it, uses the usual
+ * Returns the address in `configured` (attribute or NameID). Without it, uses the usual
  * ones. Throws SignInRejected.
  */
 export function emailOf(
@@ -39,7 +44,7 @@ export function emailOf(
     wanted.includes(trimmed(name).toLowerCase()) && text !== ''
   const given = pairs.filter(isGiven).map(([, text]) => text)
   const usesNameId = configured
-    ? wanted.includes('nameid')
+    ? isNameId(configured)
     : given.length === 0 && nameId.isEmail
   const values = usesNameId ? [nameId.text] : given
   return soleAddress(values, [nameId.text, ...pairs.map(([, text]) => text)])
