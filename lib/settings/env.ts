@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
 import { parseEncryptionKeys } from './encryption-keys'
+import { isLoopback } from './loopback'
 import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
@@ -284,14 +285,6 @@ function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }:
       Number(TRUSTED_PROXIES ?? 0) === 0 &&
       'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
   ]
-}
-
-/**
- * Whether a host is this machine. Expects the `hostname` of a `URL`, which is in lower
- * case, with IPv6 in brackets.
- */
-export function isLoopback(hostname: string): boolean {
-  return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
 
 const rateLimitSettings: Record<string, string[]> = {
