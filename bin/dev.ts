@@ -4,6 +4,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { format } from 'node:util'
+import { databaseHost } from '../lib/settings/env'
 import { isLoopback } from '../lib/settings/loopback'
 import { prepareServer, project, readEnvFiles } from './local'
 import { type Link, startDashboard, startWidget } from './local-examples'
@@ -27,9 +28,8 @@ async function run(): Promise<number> {
   const release = await prepareServer(port, mailbox?.settings)
   const { DATABASE_URL, PUBLIC_URL } = process.env
   // Other people may use a database or an app that is not on this machine.
-  const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) =>
-    isLoopback(new URL(url!).hostname),
-  )
+  const isLocal =
+    isLocalDatabase(DATABASE_URL!) && isLoopback(new URL(PUBLIC_URL!).hostname)
   try {
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
@@ -62,6 +62,12 @@ async function run(): Promise<number> {
     await release()
     log('Stopped.')
   }
+}
+
+/** Whether a database is on this machine. Sockets of Cloud SQL lead to another one. */
+function isLocalDatabase(url: string): boolean {
+  const host = databaseHost(url)
+  return isLoopback(host) || /^\/(?!cloudsql\/)/.test(host)
 }
 
 /**

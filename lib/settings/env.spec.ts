@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { emptySettings, ignoredParameters, parseEnv, renamedSetting } from './env'
 import { newSigningKeys } from './signing-keys'
@@ -188,6 +189,29 @@ test('DATABASE_URL must not contain schema or options, and other parameters with
   expect(
     ignoredParameters(withQuery('host=/run&connection_limit=5').DATABASE_URL),
   ).toEqual(['connection_limit'])
+})
+
+test('DATABASE_URL may have no host if its parameter host is a socket', () => {
+  const socket = 'host=/cloudsql/project:region:instance'
+  const DATABASE_URL = `postgresql://user:secret@/app?${socket}`
+  expect(parseEnv({ ...good, DATABASE_URL }).DATABASE_URL).toBe(DATABASE_URL)
+  expect(new pg.Client({ connectionString: DATABASE_URL })).toMatchObject({
+    host: '/cloudsql/project:region:instance',
+    database: 'app',
+  })
+  const pooled = { ...good, DATABASE_URL: `${DATABASE_URL}&pgbouncer=true` }
+  expect(parseEnv(pooled).DATABASE_POOLED).toBe(true)
+  expect(ignoredParameters(`${DATABASE_URL}&connection_limit=5`)).toEqual([
+    'connection_limit',
+  ])
+  for (const [wrong, problem] of [
+    ['postgresql://user:secret@/app', /^DATABASE_URL must be a URL like/],
+    [`mysql://user:secret@/app?${socket}`, /^DATABASE_URL must be a URL like/],
+    [`${DATABASE_URL}&schema=secret`, /^DATABASE_URL must not have the parameter schema/],
+  ] as const)
+    expect(problems({ ...good, DATABASE_URL: wrong })).toEqual([
+      expect.stringMatching(problem),
+    ])
 })
 
 test('a second factor requires password sign-in and an encryption key', () => {

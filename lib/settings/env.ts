@@ -26,9 +26,11 @@ const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
 
 const lacks = (parameter: string) => (url: string) => !parametersOf(url).has(parameter)
 const postgresUrl = z
-  .url({
-    protocol: /^postgres(ql)?$/,
+  .string()
+  .trim()
+  .refine((url) => /^postgres(ql)?:$/.test(parseDatabaseUrl(url)?.protocol ?? ''), {
     error: 'must be a URL like postgresql://user:password@host:5432/database',
+    abort: true,
   })
   .refine(
     lacks('schema'),
@@ -78,7 +80,26 @@ export function ignoredParameters(url: string | undefined): string[] {
 }
 
 function parametersOf(url = ''): URLSearchParams {
-  return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
+  return parseDatabaseUrl(url)?.searchParams ?? new URLSearchParams()
+}
+
+/**
+ * Parses the URL of a database as `pg` does. Beside the parameter `host`, such as the
+ * socket of Cloud SQL, the URL needs no host, but `URL` requires one after a user name.
+ */
+function parseDatabaseUrl(url: string): URL | null {
+  const withHost = url.replace(
+    /^(postgres(?:ql)?:\/\/[^/?#]*@)(?=\/[^?#]*\?(?:.*&)?host=)/i,
+    '$1localhost',
+  )
+  return URL.canParse(withHost) ? new URL(withHost) : null
+}
+
+/** Returns the host of a valid DATABASE_URL: the `hostname` of a `URL`, or a folder. */
+export function databaseHost(url: string): string {
+  const { hostname, searchParams } = parseDatabaseUrl(url)!
+  const host = searchParams.get('host') || decodeURIComponent(hostname)
+  return host.includes(':') && !/^[[/]/.test(host) ? `[${host}]` : host
 }
 
 /** A setting with its own parser. The parser's errors must not contain the value. */
