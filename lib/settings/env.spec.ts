@@ -1,6 +1,12 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { emptySettings, ignoredParameters, parseEnv, renamedSetting } from './env'
+import {
+  emptySettings,
+  ignoredParameters,
+  parseEnv,
+  parseMigrationUrl,
+  renamedSetting,
+} from './env'
 import { newSigningKeys } from './signing-keys'
 
 const good = {
@@ -212,6 +218,24 @@ test('DATABASE_URL may have no host if its parameter host is a socket', () => {
     expect(problems({ ...good, DATABASE_URL: wrong })).toEqual([
       expect.stringMatching(problem),
     ])
+})
+
+test('a migration checks the database URLs as the server does', () => {
+  const DATABASE_URL = `${good.DATABASE_URL}?schema=secret`
+  const [problem] = problems({ ...good, DATABASE_URL })
+  expect(() => parseMigrationUrl({ DATABASE_URL })).toThrow(problem)
+  const direct = { ...good, DIRECT_DATABASE_URL: 'mysql://secret' }
+  expect(() => parseMigrationUrl(direct)).toThrow(
+    /DIRECT_DATABASE_URL must be a URL like [^ ]+$/,
+  )
+  expect(() => parseMigrationUrl({ DATABASE_URL: '' })).toThrow('DATABASE_URL is missing')
+  const owner = 'postgresql://owner:secret@db.example.com/app'
+  for (const [settings, expected] of [
+    [{ DATABASE_URL: good.DATABASE_URL, DIRECT_DATABASE_URL: ' ' }, good.DATABASE_URL],
+    [{ DATABASE_URL: good.DATABASE_URL, DIRECT_DATABASE_URL: owner }, owner],
+    [{ DATABASE_URL: '', DIRECT_DATABASE_URL: owner }, owner],
+  ] as const)
+    expect(parseMigrationUrl(settings)).toBe(expected)
 })
 
 test('a second factor requires password sign-in and an encryption key', () => {

@@ -227,9 +227,7 @@ export function env(): Env {
  * `env`.
  */
 export function parseEnv(source: Given): Env {
-  const given = Object.fromEntries(
-    Object.entries(source).filter(([, value]) => value?.trim()),
-  )
+  const given = presentSettings(source)
   const vercelHost =
     given.VERCEL_ENV === 'production'
       ? given.VERCEL_PROJECT_PRODUCTION_URL
@@ -255,24 +253,50 @@ export function parseEnv(source: Given): Env {
     : given.UPSTASH_REDIS_REST_URL && 'upstash'
   if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
   const parsed = Settings.safeParse(given)
-  const invalid = (parsed.error?.issues ?? []).map(({ path: [name], message }) => {
-    return `${String(name)} ${given[String(name)] === undefined ? 'is missing' : message}`
-  })
   const problems = [
-    ...invalid,
+    ...describeIssues(parsed.error, given),
     ...problemsInProduction(given),
     ...rateLimit,
     ...conflicts(given, parsed.data),
   ]
   const lines = problems.filter((problem) => typeof problem === 'string')
   if (parsed.success && lines.length === 0) return parsed.data
-  throw new Error(
-    ['These settings are missing or invalid (see .env.example):', ...lines].join('\n  '),
+  throw invalidSettings(lines)
+}
+
+/**
+ * Returns the database URL of `npm run migrate`, which also runs where the other settings
+ * are missing, such as in a build. Throws like `env`.
+ */
+export function parseMigrationUrl(source: Given): string {
+  const given = presentSettings(source)
+  const urls = Settings.pick({ DATABASE_URL: true, DIRECT_DATABASE_URL: true }).partial()
+  const { data, error } = urls.safeParse(given)
+  const url = data?.DIRECT_DATABASE_URL ?? data?.DATABASE_URL
+  if (url) return url
+  throw invalidSettings(
+    error ? describeIssues(error, given) : ['DATABASE_URL is missing'],
   )
 }
 
 /** Settings as texts. */
 type Given = Record<string, string | undefined>
+
+function presentSettings(source: Given): Given {
+  return Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
+}
+
+function describeIssues(error: z.ZodError | undefined, given: Given): string[] {
+  return (error?.issues ?? []).map(({ path: [name], message }) => {
+    return `${String(name)} ${given[String(name)] === undefined ? 'is missing' : message}`
+  })
+}
+
+function invalidSettings(lines: string[]): Error {
+  return new Error(
+    ['These settings are missing or invalid (see .env.example):', ...lines].join('\n  '),
+  )
+}
 
 /** Returns a warning if a setting is set under its old name, or null. */
 export function renamedSetting(source: Given): string | null {
