@@ -169,6 +169,14 @@ test('neither the log nor the output of Next.js contains the query of a request'
   expect(server.output()).not.toMatch(/\?\w+=/)
 })
 
+test('does not start with a malformed proxy, and does not print its password', async () => {
+  const password = keepSecret('the-password-of-a-proxy')
+  const HTTPS_PROXY = `http://user:${password}@proxy.example:99999`
+  await expect(startServer({ HTTPS_PROXY })).rejects.toThrow(
+    /^the server exited with 1:\n.*\n {2}HTTPS_PROXY must be a URL like [^\n]+\n$/,
+  )
+})
+
 test('still serves requests and stops normally if no process reads the output any more', async () => {
   const server = await startServer()
   server.process.stdout!.destroy()

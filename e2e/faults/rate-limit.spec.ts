@@ -5,7 +5,7 @@ import { parseSigningKeys } from '../../lib/settings/signing-keys'
 import { expect, test } from '../support/fixtures'
 import { preload } from '../support/preload'
 import { startRedis, type TestRedis } from '../support/redis'
-import { newAddress } from '../support/secrets'
+import { keepSecret, newAddress } from '../support/secrets'
 import { countOf, sendMany } from '../support/send-many'
 import { type Server, startServer } from '../support/server'
 import { startUpstash, type Upstash } from '../support/upstash'
@@ -191,6 +191,19 @@ for (const [name, start] of Object.entries({
 
     if (name === 'plain Redis') return
     const upstash = () => redis as Upstash
+
+    test('if the URL has a password, which `fetch` does not allow, the log does not quote the URL', async () => {
+      const password = keepSecret('a-password-in-the-url-of-upstash')
+      const UPSTASH_REDIS_REST_URL = redis.settings.UPSTASH_REDIS_REST_URL!.replace(
+        '//',
+        `//user:${password}@`,
+      )
+      const server = await startServer({ ...redis.settings, UPSTASH_REDIS_REST_URL })
+      await request(server)
+      await server.stop()
+      expect(outages(server)).toEqual([expect.stringContaining('includes credentials')])
+      expect(server.output()).not.toContain(password)
+    })
 
     test('sends one command per request, and no command for requests above the limit', async () => {
       const address = newAddress()

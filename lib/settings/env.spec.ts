@@ -238,6 +238,40 @@ test('a migration checks the database URLs as the server does', () => {
     expect(parseMigrationUrl(settings)).toBe(expected)
 })
 
+test('a proxy is a URL whose scheme may be missing, and lower-case names come first', () => {
+  const proxy = 'http://user:secret@proxy.example.com:3128'
+  for (const [settings, expected] of [
+    [{ HTTPS_PROXY: proxy }, proxy],
+    [{ HTTPS_PROXY: ' user:secret@proxy.example.com:3128 ' }, proxy],
+    [{ HTTPS_PROXY: 'proxy:3128' }, 'http://proxy:3128'],
+    [{ HTTPS_PROXY: 'https://proxy/' }, 'https://proxy/'],
+    [{ HTTPS_PROXY: 'SOCKS5://proxy:1080' }, 'SOCKS5://proxy:1080'],
+    [{ https_proxy: proxy, HTTPS_PROXY: 'http://other' }, proxy],
+    [{ https_proxy: '', HTTPS_PROXY: proxy }, undefined],
+    [{ HTTPS_PROXY: ' ' }, undefined],
+  ] as const)
+    expect(parseEnv({ ...good, ...settings }).HTTPS_PROXY).toBe(expected)
+  expect(parseEnv({ ...good, http_proxy: 'proxy' }).HTTP_PROXY).toBe('http://proxy')
+  for (const wrong of [
+    'http://user:pa#secret@proxy:3128',
+    'http://user:pa/secret@proxy:3128',
+    'user:100%secret@proxy:3128',
+    'user:%ffsecret@proxy:3128',
+    'http://proxy:99999',
+    'http://proxy:3128/secret',
+    'http://proxy:3128/?secret',
+    'ftp://secret@proxy',
+    'http://',
+  ])
+    for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']) {
+      const found = problems({ ...good, [name]: wrong })
+      expect(found, wrong).toEqual([
+        expect.stringMatching(`^${name.toUpperCase()} must be a URL like`),
+      ])
+      expect(found.join()).not.toContain('secret')
+    }
+})
+
 test('a second factor requires password sign-in and an encryption key', () => {
   expect(problems({ ...good, SECOND_FACTOR: 'true' })).toEqual([
     'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',

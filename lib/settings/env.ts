@@ -136,6 +136,42 @@ function isCallbackUrl(value: string): boolean {
 const encoded =
   '; write %25 for %, %2F for /, %3F for ? and %23 for # in its user name and password'
 
+const proxyUrl = z
+  .string()
+  .refine(
+    isProxyUrl,
+    `must be a URL like http://user:password@proxy.example.com:3128${encoded}`,
+  )
+  .optional()
+
+function isProxyUrl(value: string): boolean {
+  try {
+    const url = new URL(value)
+    decodeURIComponent(url.username + url.password)
+    const isOrigin = ['', '/'].includes(url.pathname) && !url.search && !url.hash
+    return /^(https?|socks5?):$/.test(url.protocol) && url.hostname !== '' && isOrigin
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Returns the URLs of the proxies, or '' for none. As in curl, the scheme may be missing,
+ * and names in lower case come first.
+ */
+export function readProxies(source: Given) {
+  return {
+    HTTP_PROXY: addScheme(source.http_proxy ?? source.HTTP_PROXY),
+    HTTPS_PROXY: addScheme(source.https_proxy ?? source.HTTPS_PROXY),
+  }
+}
+
+function addScheme(proxy = ''): string {
+  const trimmed = proxy.trim()
+  if (trimmed === '' || /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed)) return trimmed
+  return `http://${trimmed}`
+}
+
 const Settings = z.object({
   DATABASE_URL: postgresUrl,
   DIRECT_DATABASE_URL: postgresUrl.optional(),
@@ -159,6 +195,8 @@ const Settings = z.object({
   UPSTASH_REDIS_REST_URL: httpUrl.optional(),
   UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  HTTPS_PROXY: proxyUrl,
+  HTTP_PROXY: proxyUrl,
   CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   VERCEL: z.string().optional(),
   PASSWORD_SIGN_IN: flag.default(false),
@@ -227,7 +265,7 @@ export function env(): Env {
  * `env`.
  */
 export function parseEnv(source: Given): Env {
-  const given = presentSettings(source)
+  const given = presentSettings({ ...source, ...readProxies(source) })
   const vercelHost =
     given.VERCEL_ENV === 'production'
       ? given.VERCEL_PROJECT_PRODUCTION_URL
