@@ -9,6 +9,7 @@ export async function register(): Promise<void> {
     ignoredParameters,
     renamedSetting,
     stopUnlessConfigured,
+    unencryptedUrls,
   } = await import('./lib/settings/env')
   const empty = emptySettings(process.env)
   if (empty.length > 0)
@@ -24,6 +25,12 @@ export async function register(): Promise<void> {
     (await import('./lib/log')).log.warn(
       { parameters: ignored },
       'parameters of DATABASE_URL have no effect',
+    )
+  const unencrypted = process.env.NODE_ENV === 'production' ? unencryptedUrls(env()) : []
+  for (const setting of unencrypted)
+    (await import('./lib/log')).log.warn(
+      { setting },
+      'this URL leads to another host without TLS',
     )
   // Loads Prisma's query compiler, so that the first request does not wait for it. Opens
   // no connection.

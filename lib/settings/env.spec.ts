@@ -6,6 +6,7 @@ import {
   parseEnv,
   parseMigrationUrl,
   renamedSetting,
+  unencryptedUrls,
 } from './env'
 import { newSigningKeys } from './signing-keys'
 
@@ -270,6 +271,55 @@ test('a proxy is a URL whose scheme may be missing, and lower-case names come fi
       ])
       expect(found.join()).not.toContain('secret')
     }
+})
+
+test('lists the URLs that reach another host without TLS', () => {
+  const { UPSTASH_REDIS_REST_URL: _, UPSTASH_REDIS_REST_TOKEN: __, ...none } = good
+  const list = (settings: object) => unencryptedUrls(parseEnv({ ...none, ...settings }))
+  const inProcess = { RATE_LIMIT: 'in-process', DATABASE_URL: 'postgresql://localhost/x' }
+  const upstash = (url: string) => ({
+    DATABASE_URL: inProcess.DATABASE_URL,
+    UPSTASH_REDIS_REST_URL: url,
+    UPSTASH_REDIS_REST_TOKEN: 'secret',
+  })
+  for (const DATABASE_URL of [
+    good.DATABASE_URL,
+    'postgresql://u@localhost/x?host=10.0.0.1',
+  ])
+    expect(list({ ...inProcess, DATABASE_URL }), DATABASE_URL).toEqual(['DATABASE_URL'])
+  for (const DATABASE_URL of [
+    'postgresql://u@127.0.0.1/x',
+    'postgresql://u@[::1]/x',
+    'postgresql://u@db.example.com/x?host=127.0.0.1',
+    'postgresql://u@/x?host=/cloudsql/project:region:instance',
+    'postgresql://u@%2Frun%2Fpostgresql/x',
+    ...['disable', 'no-verify', 'verify-full'].map(
+      (mode) => `${good.DATABASE_URL}?sslmode=${mode}`,
+    ),
+    `${good.DATABASE_URL}?ssl=true`,
+  ])
+    expect(list({ ...inProcess, DATABASE_URL }), DATABASE_URL).toEqual([])
+  for (const [settings, expected] of [
+    [{ ...good, ...upstash('http://x.example') }, ['UPSTASH_REDIS_REST_URL']],
+    [upstash('https://x.upstash.io'), []],
+    [upstash('http://localhost:8079'), []],
+    [
+      { ...inProcess, RATE_LIMIT: '', REDIS_URL: 'redis://:secret@r.example' },
+      ['REDIS_URL'],
+    ],
+    [{ ...inProcess, RATE_LIMIT: '', REDIS_URL: 'rediss://r.example' }, []],
+    [{ ...inProcess, RATE_LIMIT: '', REDIS_URL: 'redis://[::1]:6379' }, []],
+    [{ ...inProcess, PASSWORD_BREACH_URL: 'http://b.example' }, ['PASSWORD_BREACH_URL']],
+    [
+      {
+        ...inProcess,
+        PASSWORD_BREACH_URL: 'http://b.example',
+        PASSWORD_BREACH_CHECK: 'false',
+      },
+      [],
+    ],
+  ] as const)
+    expect(list(settings), JSON.stringify(settings)).toEqual(expected)
 })
 
 test('a second factor requires password sign-in and an encryption key', () => {

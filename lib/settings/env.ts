@@ -370,6 +370,31 @@ function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }:
   ]
 }
 
+/** Returns the settings whose URLs lead to another host without TLS, for warnings. */
+export function unencryptedUrls(env: Env): string[] {
+  const { REDIS_URL, UPSTASH_REDIS_REST_URL } = env
+  const PASSWORD_BREACH_URL = env.PASSWORD_BREACH_CHECK && env.PASSWORD_BREACH_URL
+  const urls = Object.entries({ REDIS_URL, UPSTASH_REDIS_REST_URL, PASSWORD_BREACH_URL })
+  const unencrypted = urls.filter(([, url]) => url && isUnencrypted(url))
+  const names = unencrypted.map(([name]) => name)
+  return isUnencryptedDatabase(env.DATABASE_URL) ? ['DATABASE_URL', ...names] : names
+}
+
+function isUnencrypted(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return ['http:', 'redis:'].includes(protocol) && !isLoopback(hostname)
+}
+
+/** False if the URL decides about TLS itself, such as with `sslmode=disable`. */
+function isUnencryptedDatabase(url: string): boolean {
+  const host = databaseHost(url)
+  if (isLoopback(host) || host.startsWith('/')) return false
+  const decided = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert']
+  const parameters = parametersOf(url)
+  if (decided.some((name) => parameters.has(name))) return false
+  return !process.env.PGSSLMODE // `pg` reads it where the URL has none of these
+}
+
 const rateLimitSettings: Record<string, string[]> = {
   redis: ['REDIS_URL'],
   upstash: ['UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN'],
