@@ -311,6 +311,39 @@ test('connects to Redis again after a connection was lost without being closed',
   relay.close()
 })
 
+test('connects to Redis again after a failover made it a read-only replica', async () => {
+  const [old, promoted] = [await startRedis(), await startRedis()]
+  const { password } = old.client.options
+  await promoted.client.config('SET', 'requirepass', password!)
+  let port = old.client.options.port!
+  const relay = createServer((socket) => {
+    const toRedis = connect(port, '127.0.0.1').on('error', () => {})
+    socket
+      .on('error', () => {})
+      .pipe(toRedis)
+      .pipe(socket)
+  }).listen(0)
+  const url = Object.assign(new URL(old.settings.REDIS_URL!), {
+    port: (relay.address() as AddressInfo).port,
+  })
+  const server = await startServer({
+    ...old.settings,
+    ...preload('fast-retries.mjs'),
+    REDIS_URL: url.href,
+  })
+  await untilRedisIsUsed(server)
+
+  port = promoted.client.options.port!
+  await old.client.replicaof('127.0.0.1', port)
+  await request(server)
+  expect(outages(server).at(-1)).toMatch(/READONLY|too slow|timed out/)
+  await untilRedisIsUsed(server)
+  expect(await promoted.client.keys('platform-limit:*')).not.toEqual([])
+
+  await Promise.all([server.stop(), old.stop(), promoted.stop()])
+  relay.close()
+})
+
 test('counts 3,000 IP addresses in a heap of 64 MB', async () => {
   const small = await startServer({
     RATE_LIMIT: 'in-process',
