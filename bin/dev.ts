@@ -160,8 +160,8 @@ async function serve(port: number, links: Link[]): Promise<number> {
     process.on(signal, () => server.kill('SIGINT'))
   createInterface(server.stdout!).on('line', (line) => {
     if (!line.startsWith('Listening on ')) return log(readable(line))
-    for (const [name, url] of production ? links : [])
-      log(`  ${name.padEnd(18)} ${new URL(url, process.env.PUBLIC_URL)}`)
+    for (const [name, url, note] of production ? links : [])
+      log(`  ${name.padEnd(18)} ${new URL(url, process.env.PUBLIC_URL)}  ${note}`)
     log(
       `Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`,
     )

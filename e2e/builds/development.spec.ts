@@ -207,6 +207,19 @@ test('npm run dev and the commands in the README work without settings', async (
   }
 })
 
+test('npm run demo prints the password of its user', async () => {
+  test.setTimeout(420_000) // because the app is built
+  const { printed, stop } = await startScript('demo')
+  try {
+    await expect.poll(printed, { timeout: 400_000 }).toContain('Ctrl-C')
+    expect(printed()).toMatch(
+      /otpauth:.* of joan@example\.net: password “.+”, secret \w+/,
+    )
+  } finally {
+    await stop()
+  }
+})
+
 /** Requests the WebSocket of hot reload. Returns what was received. */
 async function upgrade(app: string, host: string): Promise<string> {
   const { socket, received } = open(
