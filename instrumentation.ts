@@ -1,12 +1,16 @@
-const proxySettings = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']
-
 /** Next.js calls this once when a server starts, before the first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   if (process.env.NODE_ENV === 'production')
-    (await import('./lib/quiet-console')).printNoQueries()
-  const { emptySettings, ignoredParameters, renamedSetting, stopUnlessConfigured } =
-    await import('./lib/settings/env')
+    (await import('./lib/quiet-console')).redactConsole()
+  const {
+    emptySettings,
+    env,
+    ignoredParameters,
+    renamedSetting,
+    stopUnlessConfigured,
+    unencryptedUrls,
+  } = await import('./lib/settings/env')
   const empty = emptySettings(process.env)
   if (empty.length > 0)
     (await import('./lib/log')).log.warn(
@@ -22,10 +26,16 @@ export async function register(): Promise<void> {
       { parameters: ignored },
       'parameters of DATABASE_URL have no effect',
     )
+  const unencrypted = process.env.NODE_ENV === 'production' ? unencryptedUrls(env()) : []
+  for (const setting of unencrypted)
+    (await import('./lib/log')).log.warn(
+      { setting },
+      'this URL leads to another host without TLS',
+    )
   // Loads Prisma's query compiler, so that the first request does not wait for it. Opens
   // no connection.
   await (await import('./lib/database/prisma')).prisma().$connect()
-  if (proxySettings.some((name) => process.env[name]))
+  if (env().HTTPS_PROXY || env().HTTP_PROXY)
     await (await import('./lib/outgoing')).useProxyForFetch()
   if (process.env.SMTP_URL?.trim())
     await (await import('./lib/mail/sender')).startSending()

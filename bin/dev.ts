@@ -4,7 +4,8 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { format } from 'node:util'
-import { isLoopback } from '../lib/settings/env'
+import { databaseHost } from '../lib/settings/env'
+import { isLoopback } from '../lib/settings/loopback'
 import { prepareServer, project, readEnvFiles } from './local'
 import { type Link, startDashboard, startWidget } from './local-examples'
 import { startLocalProvider } from './local-provider'
@@ -27,9 +28,8 @@ async function run(): Promise<number> {
   const release = await prepareServer(port, mailbox?.settings)
   const { DATABASE_URL, PUBLIC_URL } = process.env
   // Other people may use a database or an app that is not on this machine.
-  const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) =>
-    isLoopback(new URL(url!).hostname),
-  )
+  const isLocal =
+    isLocalDatabase(DATABASE_URL!) && isLoopback(new URL(PUBLIC_URL!).hostname)
   try {
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
@@ -62,6 +62,12 @@ async function run(): Promise<number> {
     await release()
     log('Stopped.')
   }
+}
+
+/** Whether a database is on this machine. Sockets of Cloud SQL lead to another one. */
+function isLocalDatabase(url: string): boolean {
+  const host = databaseHost(url)
+  return isLoopback(host) || /^\/(?!cloudsql\/)/.test(host)
 }
 
 /**
@@ -154,8 +160,8 @@ async function serve(port: number, links: Link[]): Promise<number> {
     process.on(signal, () => server.kill('SIGINT'))
   createInterface(server.stdout!).on('line', (line) => {
     if (!line.startsWith('Listening on ')) return log(readable(line))
-    for (const [name, url] of production ? links : [])
-      log(`  ${name.padEnd(18)} ${new URL(url, process.env.PUBLIC_URL)}`)
+    for (const [name, url, note] of production ? links : [])
+      log(`  ${name.padEnd(18)} ${new URL(url, process.env.PUBLIC_URL)}  ${note}`)
     log(
       `Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`,
     )

@@ -50,15 +50,15 @@ export async function startEmbeddedPostgres(
       await run('stop PostgreSQL', 'pg_ctl', 'stop', '-w', '-D', data, '-m', 'fast')
   }
 
-  const otherOwner = Number(readIfThere(owner))
-  if (otherOwner !== process.pid && postmasterPort(data)) {
-    if (isAlive(otherOwner))
-      throw new Error(
-        `Process ${otherOwner} uses the PostgreSQL in ${folder}. Stop it first.`,
-      )
+  const ownIdentity = identifyProcess(process.pid)!
+  const otherIdentity = readIfThere(owner)
+  if (otherIdentity !== ownIdentity && postmasterPort(data)) {
+    const pid = Number.parseInt(otherIdentity, 10)
+    if (identifyProcess(pid) === otherIdentity)
+      throw new Error(`Process ${pid} uses the PostgreSQL in ${folder}. Stop it first.`)
     await stop() // a killed process left it running
   }
-  fs.writeFileSync(owner, String(process.pid))
+  fs.writeFileSync(owner, ownIdentity)
   if (!fs.existsSync(join(data, 'PG_VERSION'))) {
     report(`Creating a PostgreSQL cluster in ${folder}`)
     await createCluster(
@@ -225,6 +225,35 @@ function postmasterPort(data: string): number | undefined {
   // the server.
   fs.rmSync(file, { force: true })
   return undefined
+}
+
+/**
+ * Returns the ID of a process with its start time, because a later process can have the
+ * same ID. Returns null if the process has ended.
+ */
+function identifyProcess(pid: number): string | null {
+  if (!isAlive(pid)) return null
+  return `${pid} ${readStartTime(pid)}`.trim()
+}
+
+/** Returns when a process started, in the format of the system. Empty on Windows. */
+function readStartTime(pid: number): string {
+  if (process.platform === 'win32') return ''
+  if (process.platform === 'linux') {
+    // field 22; field 2 is a name in parentheses, which can contain spaces
+    const fields = readIfThere(`/proc/${pid}/stat`).split(') ').at(-1)!.split(' ')
+    return fields[19] ?? ''
+  }
+  const env = {
+    PATH: process.env.PATH,
+    NODE_ENV: process.env.NODE_ENV,
+    LC_ALL: 'C',
+    TZ: 'UTC',
+  }
+  return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+    env,
+    encoding: 'utf8',
+  })
 }
 
 function isAlive(pid: number): boolean {

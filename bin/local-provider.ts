@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'oidc-provider'
+import { rejectForeignHost } from './foreign-host'
 import { choicesOf, localPage } from './local-page'
 
 type Options = {
@@ -79,6 +80,7 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
   console.warn = warn
   const respond = provider.callback()
   server.on('request', (request, response) => {
+    if (rejectForeignHost(request, response)) return
     const { url = '' } = request
     const [own, id, choice] =
       /^\/(?:interaction\/([\w-]+)(?:\/([\w-]+))?)?$/.exec(url) ?? []

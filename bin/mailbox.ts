@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { escapeHtml } from '../lib/page/escape-html'
+import { rejectForeignHost } from './foreign-host'
 import { choicesOf, localPage } from './local-page'
 import { firstFreePort } from './ports'
 
@@ -43,6 +44,7 @@ export async function startMailbox() {
   const [port, smtpPort] = [await firstFreePort(4_100), await firstFreePort(4_125)]
   smtp.listen(smtpPort, '127.0.0.1')
   const web = createServer((request, response) => {
+    if (rejectForeignHost(request, response)) return
     const mail = mails.find(({ number }) => request.url === `/${number}`)
     // An email is shown in its own document without scripts, as in a mail client.
     const policy = `default-src 'none'; style-src 'unsafe-inline'; img-src * data:`

@@ -1,12 +1,12 @@
+import { parseMigrationUrl } from '../lib/settings/env'
 import { applyMigrations } from '../prisma/migrate'
 import { runCommand } from './command-line'
 import { readEnvFiles } from './local'
 
 async function migrate(): Promise<void> {
   readEnvFiles(true) // this command is part of a deployment
-  const url = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
   try {
-    if (!url) throw new Error('DATABASE_URL is not set.')
+    const url = parseMigrationUrl(process.env)
     const applied = await applyMigrations(url, console.error)
     console.log(
       applied.length > 0

@@ -11,6 +11,7 @@ import next from 'next'
 import { getHealth } from '../lib/contract/paths'
 import { forwardedClientKey } from '../lib/http/forwarded-client'
 import { hideSecretsOfPage } from '../lib/page/hide-secrets'
+import { hasForeignHost, rejectForeignHost } from './foreign-host'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 /**
@@ -73,7 +74,9 @@ async function serve(dev: boolean): Promise<void> {
     hostname: 'localhost',
     httpServer: dev ? server : createServer(),
   })
-  if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
+  server.on('upgrade', (request, socket) => {
+    if (!dev || hasForeignHost(request)) socket.destroy()
+  })
 
   let isStopping = false
   let inProgress = 0
@@ -99,6 +102,7 @@ async function serve(dev: boolean): Promise<void> {
   const handle = app.getRequestHandler()
   const admit = limitPerClient()
   function respond(request: IncomingMessage, response: ServerResponse) {
+    if (dev && rejectForeignHost(request, response)) return // the preview signs anybody in
     inProgress++
     response.once('close', () => inProgress--)
     const { url = '', headers } = request

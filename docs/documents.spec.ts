@@ -82,7 +82,7 @@ test('every setting in a document exists', () => {
     .join('')
   const known = new Set((environment + example).match(/\b[A-Z][A-Z_]+\b/g))
   const ofPlatforms =
-    /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_ENV|HTTP_PROXY|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
+    /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_ENV|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
   const codes = new Set(read('lib/contract/errors.ts').match(/\b[A-Z]+_[A-Z_]+\b/g))
   for (const [document, content] of Object.entries(documents)) {
     const code = inlineCode(content).join('\n')
@@ -114,9 +114,7 @@ test('.env.example has exactly the settings that the app reads', () => {
   )
   // Not read by lib/settings/env.ts.
   const others = explained.filter((name) => !settings.includes(name)).sort()
-  expect(others.join(' ')).toBe(
-    'DRAIN_MS HOST HTTPS_PROXY NO_PROXY OTEL_EXPORTER_OTLP_ENDPOINT PORT',
-  )
+  expect(others.join(' ')).toBe('DRAIN_MS HOST NO_PROXY OTEL_EXPORTER_OTLP_ENDPOINT PORT')
 })
 
 test('.env.example sets none of the settings that `npm run dev` sets', () => {

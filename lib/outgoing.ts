@@ -1,6 +1,7 @@
 import dns, { type LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
+import { readProxies } from './settings/env'
 
 // Node's default of 250 ms for each address is too short to connect to a server on
 // another continent.
@@ -88,7 +89,8 @@ async function dispatcher(): Promise<Dispatcher> {
     autoSelectFamilyAttemptTimeout: connectAttemptMs,
     lookup: lookUpOnce,
   }
-  shared ??= new EnvHttpProxyAgent({ connect, proxyTls: connect })
+  const { HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy } = readProxies(process.env)
+  shared ??= new EnvHttpProxyAgent({ httpProxy, httpsProxy, connect, proxyTls: connect })
   return shared
 }
 

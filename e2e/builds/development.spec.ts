@@ -19,6 +19,8 @@ import {
   test,
 } from '../support/fixtures'
 import { problemsOf } from '../support/page-checks'
+import { open } from '../support/raw-bytes'
+import { send } from '../support/raw-http'
 import { keepSecret } from '../support/secrets'
 import { freePort } from '../support/server'
 
@@ -41,19 +43,13 @@ test.beforeEach(() => {
 })
 test.afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
-test('npm run dev and the commands in the README work without settings', async ({
-  page,
-  user,
-  browserProcess,
-}) => {
-  // because every page is compiled, and each command takes seconds
-  test.setTimeout(420_000)
+/** Starts `npm run dev` or `npm run demo` in the checkout. */
+async function startScript(script: 'dev' | 'demo') {
   const port = String(await freePort())
-  const env = { ...environment, PORT: port }
-  const child = spawn('npm', ['run', '--silent', 'dev'], {
+  const child = spawn('npm', ['run', '--silent', script], {
     cwd: checkout,
     detached: true,
-    env,
+    env: { ...environment, PORT: port },
   })
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += chunk))
@@ -63,11 +59,21 @@ test('npm run dev and the commands in the README work without settings', async (
     process.kill(-child.pid!, 'SIGINT') // Ctrl+C in a terminal signals the whole process group too
     await once(child, 'exit')
   }
-  const app = `http://localhost:${port}`
+  return { app: `http://localhost:${port}`, printed: () => printed, stop }
+}
+
+test('npm run dev and the commands in the README work without settings', async ({
+  page,
+  user,
+  browserProcess,
+}) => {
+  // because every page is compiled, and each command takes seconds
+  test.setTimeout(420_000)
+  const { app, printed, stop } = await startScript('dev')
   try {
-    await expect.poll(() => printed, { timeout: 200_000 }).toContain('Ctrl-C')
-    expect(printed).toMatch(new RegExp(`Start here: ${app}/preview\n$`))
-    expect(printed.trim().split('\n').length).toBeLessThanOrEqual(10)
+    await expect.poll(printed, { timeout: 200_000 }).toContain('Ctrl-C')
+    expect(printed()).toMatch(new RegExp(`Start here: ${app}/preview\n$`))
+    expect(printed().trim().split('\n').length).toBeLessThanOrEqual(10)
     const hub = await (await fetch(`${app}/preview`)).text()
     const linkTo = (name: string) =>
       hub.match(new RegExp(`<a href="([^"]+)">${name}</a>`))![1]!
@@ -146,6 +152,15 @@ test('npm run dev and the commands in the README work without settings', async (
         .soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url)
         .rejects.toThrow()
 
+    for (const url of [`${app}/preview`, `${app}/sign-in`, provider, mailbox])
+      for (const [Host, expected] of [
+        ['evil.example', 403],
+        ['app.localhost', 200],
+      ] as const)
+        expect.soft((await send(url, { headers: { Host } })).status, url).toBe(expected)
+    expect.soft(await upgrade(app, 'evil.example')).toBe('')
+    expect.soft(await upgrade(app, 'localhost')).toMatch(/^HTTP\/1\.1 101 /)
+
     const commands = commandsOfReadme()
     expect(commands.map(([script]) => script)).toEqual(
       expect.arrayContaining([
@@ -176,12 +191,12 @@ test('npm run dev and the commands in the README work without settings', async (
     }
     await stop()
     for (const url of [app, dashboard]) await expect(fetch(url)).rejects.toThrow()
-    for (const secret of secrets) expect(printed).not.toContain(secret)
-    expect(printed).toMatch(
+    for (const secret of secrets) expect(printed()).not.toContain(secret)
+    expect(printed()).toMatch(
       /^[\d:]+( [AP]M)? info method=POST route=sso-exchange status=200/m,
     ) // the log is not JSON
-    expect(printed).not.toMatch(/^\{/m)
-    expect(printed).toMatch(/Stopped\.\n$/)
+    expect(printed()).not.toMatch(/^\{/m)
+    expect(printed()).toMatch(/Stopped\.\n$/)
     const { code: exitCode, stderr } = await npmRun('connections', '--', 'list')
     expect([exitCode, stderr]).toEqual([
       1,
@@ -191,6 +206,31 @@ test('npm run dev and the commands in the README work without settings', async (
     await stop()
   }
 })
+
+test('npm run demo prints the password of its user', async () => {
+  test.setTimeout(420_000) // because the app is built
+  const { printed, stop } = await startScript('demo')
+  try {
+    await expect.poll(printed, { timeout: 400_000 }).toContain('Ctrl-C')
+    expect(printed()).toMatch(
+      /otpauth:.* of joan@example\.net: password “.+”, secret \w+/,
+    )
+  } finally {
+    await stop()
+  }
+})
+
+/** Requests the WebSocket of hot reload. Returns what was received. */
+async function upgrade(app: string, host: string): Promise<string> {
+  const { socket, received } = open(
+    app,
+    `GET /_next/hmr HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  )
+  await Promise.race([once(socket, 'data'), once(socket, 'close')])
+  socket.destroy()
+  return received()
+}
 
 /**
  * Returns the commands in the README's table that need no settings and exit, as arguments

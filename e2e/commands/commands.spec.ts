@@ -719,6 +719,20 @@ test.describe('the embedded PostgreSQL', () => {
     await taken.release()
   })
 
+  test('can be used if another process has the number of the killed owner', async () => {
+    const owner = await startElsewhere()
+    owner.kill('SIGKILL')
+    await once(owner, 'exit')
+    const other = spawn('sleep', ['60'])
+    const file = join(folder, 'owner')
+    const identity = readFileSync(file, 'utf8')
+    writeFileSync(file, identity.replace(String(owner.pid), String(other.pid)))
+    const taken = await startEmbeddedPostgres(folder)
+    expect(await query(taken.url, 'SELECT 1 AS works')).toEqual([{ works: 1 }])
+    await taken.release()
+    other.kill()
+  })
+
   test('restarts after kill -9', async () => {
     const killed = await startEmbeddedPostgres(folder)
     await query(killed.url, 'CREATE TABLE kept AS SELECT 1 AS works')

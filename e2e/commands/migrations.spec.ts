@@ -212,13 +212,14 @@ test('applies no migration if an applied migration was edited', async () => {
   expect(await applied()).toEqual(migrations)
 })
 
-test('fails if the database is unreachable or missing, or if DATABASE_URL is not set', async () => {
+test('fails if the database is unreachable or missing, or if DATABASE_URL is missing or rejected by the server', async () => {
   const absent = new URL(database.url())
   absent.pathname = '/there_is_none'
   for (const [DATABASE_URL, message] of [
     ['postgresql://nobody@127.0.0.1:1/nothing', 'ECONNREFUSED'],
     [absent.href, 'database "there_is_none" does not exist'],
-    ['', 'DATABASE_URL is not set'],
+    ['', 'DATABASE_URL is missing'],
+    [`${database.url()}?schema=other`, 'DATABASE_URL must not have the parameter schema'],
   ] as const) {
     const { code, stdout, stderr } = await runMigrate({ DATABASE_URL })
     expect([code, stdout]).toEqual([1, ''])

@@ -169,6 +169,32 @@ test('neither the log nor the output of Next.js contains the query of a request'
   expect(server.output()).not.toMatch(/\?\w+=/)
 })
 
+test('does not start with a malformed proxy, and does not print its password', async () => {
+  const password = keepSecret('the-password-of-a-proxy')
+  const HTTPS_PROXY = `http://user:${password}@proxy.example:99999`
+  await expect(startServer({ HTTPS_PROXY })).rejects.toThrow(
+    /^the server exited with 1:\n.*\n {2}HTTPS_PROXY must be a URL like [^\n]+\n$/,
+  )
+})
+
+test('warns of each URL that reaches another host without TLS', async () => {
+  const password = keepSecret('a-password-sent-without-tls')
+  const server = await startServer({
+    DATABASE_URL: `postgresql://user:${password}@db.example/app`,
+    RATE_LIMIT: '',
+    REDIS_URL: `redis://:${password}@redis.example`,
+    PASSWORD_BREACH_CHECK: 'true',
+    PASSWORD_BREACH_URL: 'http://breach.example',
+  })
+  const warned = server.logged('without TLS')
+  await server.stop()
+  expect(warned.map(({ level, setting }) => `${level} ${setting}`)).toEqual([
+    'warn DATABASE_URL',
+    'warn REDIS_URL',
+    'warn PASSWORD_BREACH_URL',
+  ])
+})
+
 test('still serves requests and stops normally if no process reads the output any more', async () => {
   const server = await startServer()
   server.process.stdout!.destroy()

@@ -5,7 +5,7 @@ import { parseSigningKeys } from '../../lib/settings/signing-keys'
 import { expect, test } from '../support/fixtures'
 import { preload } from '../support/preload'
 import { startRedis, type TestRedis } from '../support/redis'
-import { newAddress } from '../support/secrets'
+import { keepSecret, newAddress } from '../support/secrets'
 import { countOf, sendMany } from '../support/send-many'
 import { type Server, startServer } from '../support/server'
 import { startUpstash, type Upstash } from '../support/upstash'
@@ -192,6 +192,19 @@ for (const [name, start] of Object.entries({
     if (name === 'plain Redis') return
     const upstash = () => redis as Upstash
 
+    test('if the URL has a password, which `fetch` does not allow, the log does not quote the URL', async () => {
+      const password = keepSecret('a-password-in-the-url-of-upstash')
+      const UPSTASH_REDIS_REST_URL = redis.settings.UPSTASH_REDIS_REST_URL!.replace(
+        '//',
+        `//user:${password}@`,
+      )
+      const server = await startServer({ ...redis.settings, UPSTASH_REDIS_REST_URL })
+      await request(server)
+      await server.stop()
+      expect(outages(server)).toEqual([expect.stringContaining('includes credentials')])
+      expect(server.output()).not.toContain(password)
+    })
+
     test('sends one command per request, and no command for requests above the limit', async () => {
       const address = newAddress()
       upstash().commands.length = 0
@@ -295,6 +308,39 @@ test('connects to Redis again after a connection was lost without being closed',
   expect(outages(server).at(-1)).toMatch(/too slow|timed out/)
   await untilRedisIsUsed(server)
   await Promise.all([server.stop(), plain.stop()])
+  relay.close()
+})
+
+test('connects to Redis again after a failover made it a read-only replica', async () => {
+  const [old, promoted] = [await startRedis(), await startRedis()]
+  const { password } = old.client.options
+  await promoted.client.config('SET', 'requirepass', password!)
+  let port = old.client.options.port!
+  const relay = createServer((socket) => {
+    const toRedis = connect(port, '127.0.0.1').on('error', () => {})
+    socket
+      .on('error', () => {})
+      .pipe(toRedis)
+      .pipe(socket)
+  }).listen(0)
+  const url = Object.assign(new URL(old.settings.REDIS_URL!), {
+    port: (relay.address() as AddressInfo).port,
+  })
+  const server = await startServer({
+    ...old.settings,
+    ...preload('fast-retries.mjs'),
+    REDIS_URL: url.href,
+  })
+  await untilRedisIsUsed(server)
+
+  port = promoted.client.options.port!
+  await old.client.replicaof('127.0.0.1', port)
+  await request(server)
+  expect(outages(server).at(-1)).toMatch(/READONLY|too slow|timed out/)
+  await untilRedisIsUsed(server)
+  expect(await promoted.client.keys('platform-limit:*')).not.toEqual([])
+
+  await Promise.all([server.stop(), old.stop(), promoted.stop()])
   relay.close()
 })
 

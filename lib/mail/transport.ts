@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
-import { env, isLoopback } from '../settings/env'
+import { env } from '../settings/env'
+import { isLoopback } from '../settings/loopback'
 
 const connectMs = 5_000
 // some servers delay the greeting by six seconds or more, against spam

@@ -1,5 +1,13 @@
+import pg from 'pg'
 import { expect, test } from 'vitest'
-import { emptySettings, ignoredParameters, parseEnv, renamedSetting } from './env'
+import {
+  emptySettings,
+  ignoredParameters,
+  parseEnv,
+  parseMigrationUrl,
+  renamedSetting,
+  unencryptedUrls,
+} from './env'
 import { newSigningKeys } from './signing-keys'
 
 const good = {
@@ -188,6 +196,130 @@ test('DATABASE_URL must not contain schema or options, and other parameters with
   expect(
     ignoredParameters(withQuery('host=/run&connection_limit=5').DATABASE_URL),
   ).toEqual(['connection_limit'])
+})
+
+test('DATABASE_URL may have no host if its parameter host is a socket', () => {
+  const socket = 'host=/cloudsql/project:region:instance'
+  const DATABASE_URL = `postgresql://user:secret@/app?${socket}`
+  expect(parseEnv({ ...good, DATABASE_URL }).DATABASE_URL).toBe(DATABASE_URL)
+  expect(new pg.Client({ connectionString: DATABASE_URL })).toMatchObject({
+    host: '/cloudsql/project:region:instance',
+    database: 'app',
+  })
+  const pooled = { ...good, DATABASE_URL: `${DATABASE_URL}&pgbouncer=true` }
+  expect(parseEnv(pooled).DATABASE_POOLED).toBe(true)
+  expect(ignoredParameters(`${DATABASE_URL}&connection_limit=5`)).toEqual([
+    'connection_limit',
+  ])
+  for (const [wrong, problem] of [
+    ['postgresql://user:secret@/app', /^DATABASE_URL must be a URL like/],
+    [`mysql://user:secret@/app?${socket}`, /^DATABASE_URL must be a URL like/],
+    [`${DATABASE_URL}&schema=secret`, /^DATABASE_URL must not have the parameter schema/],
+  ] as const)
+    expect(problems({ ...good, DATABASE_URL: wrong })).toEqual([
+      expect.stringMatching(problem),
+    ])
+})
+
+test('a migration checks the database URLs as the server does', () => {
+  const DATABASE_URL = `${good.DATABASE_URL}?schema=secret`
+  const [problem] = problems({ ...good, DATABASE_URL })
+  expect(() => parseMigrationUrl({ DATABASE_URL })).toThrow(problem)
+  const direct = { ...good, DIRECT_DATABASE_URL: 'mysql://secret' }
+  expect(() => parseMigrationUrl(direct)).toThrow(
+    /DIRECT_DATABASE_URL must be a URL like [^ ]+$/,
+  )
+  expect(() => parseMigrationUrl({ DATABASE_URL: '' })).toThrow('DATABASE_URL is missing')
+  const owner = 'postgresql://owner:secret@db.example.com/app'
+  for (const [settings, expected] of [
+    [{ DATABASE_URL: good.DATABASE_URL, DIRECT_DATABASE_URL: ' ' }, good.DATABASE_URL],
+    [{ DATABASE_URL: good.DATABASE_URL, DIRECT_DATABASE_URL: owner }, owner],
+    [{ DATABASE_URL: '', DIRECT_DATABASE_URL: owner }, owner],
+  ] as const)
+    expect(parseMigrationUrl(settings)).toBe(expected)
+})
+
+test('a proxy is a URL whose scheme may be missing, and lower-case names come first', () => {
+  const proxy = 'http://user:secret@proxy.example.com:3128'
+  for (const [settings, expected] of [
+    [{ HTTPS_PROXY: proxy }, proxy],
+    [{ HTTPS_PROXY: ' user:secret@proxy.example.com:3128 ' }, proxy],
+    [{ HTTPS_PROXY: 'proxy:3128' }, 'http://proxy:3128'],
+    [{ HTTPS_PROXY: 'https://proxy/' }, 'https://proxy/'],
+    [{ HTTPS_PROXY: 'SOCKS5://proxy:1080' }, 'SOCKS5://proxy:1080'],
+    [{ https_proxy: proxy, HTTPS_PROXY: 'http://other' }, proxy],
+    [{ https_proxy: '', HTTPS_PROXY: proxy }, undefined],
+    [{ HTTPS_PROXY: ' ' }, undefined],
+  ] as const)
+    expect(parseEnv({ ...good, ...settings }).HTTPS_PROXY).toBe(expected)
+  expect(parseEnv({ ...good, http_proxy: 'proxy' }).HTTP_PROXY).toBe('http://proxy')
+  for (const wrong of [
+    'http://user:pa#secret@proxy:3128',
+    'http://user:pa/secret@proxy:3128',
+    'user:100%secret@proxy:3128',
+    'user:%ffsecret@proxy:3128',
+    'http://proxy:99999',
+    'http://proxy:3128/secret',
+    'http://proxy:3128/?secret',
+    'ftp://secret@proxy',
+    'http://',
+  ])
+    for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']) {
+      const found = problems({ ...good, [name]: wrong })
+      expect(found, wrong).toEqual([
+        expect.stringMatching(`^${name.toUpperCase()} must be a URL like`),
+      ])
+      expect(found.join()).not.toContain('secret')
+    }
+})
+
+test('lists the URLs that reach another host without TLS', () => {
+  const { UPSTASH_REDIS_REST_URL: _, UPSTASH_REDIS_REST_TOKEN: __, ...none } = good
+  const list = (settings: object) => unencryptedUrls(parseEnv({ ...none, ...settings }))
+  const inProcess = { RATE_LIMIT: 'in-process', DATABASE_URL: 'postgresql://localhost/x' }
+  const upstash = (url: string) => ({
+    DATABASE_URL: inProcess.DATABASE_URL,
+    UPSTASH_REDIS_REST_URL: url,
+    UPSTASH_REDIS_REST_TOKEN: 'secret',
+  })
+  for (const DATABASE_URL of [
+    good.DATABASE_URL,
+    'postgresql://u@localhost/x?host=10.0.0.1',
+  ])
+    expect(list({ ...inProcess, DATABASE_URL }), DATABASE_URL).toEqual(['DATABASE_URL'])
+  for (const DATABASE_URL of [
+    'postgresql://u@127.0.0.1/x',
+    'postgresql://u@[::1]/x',
+    'postgresql://u@db.example.com/x?host=127.0.0.1',
+    'postgresql://u@/x?host=/cloudsql/project:region:instance',
+    'postgresql://u@%2Frun%2Fpostgresql/x',
+    ...['disable', 'no-verify', 'verify-full'].map(
+      (mode) => `${good.DATABASE_URL}?sslmode=${mode}`,
+    ),
+    `${good.DATABASE_URL}?ssl=true`,
+  ])
+    expect(list({ ...inProcess, DATABASE_URL }), DATABASE_URL).toEqual([])
+  for (const [settings, expected] of [
+    [{ ...good, ...upstash('http://x.example') }, ['UPSTASH_REDIS_REST_URL']],
+    [upstash('https://x.upstash.io'), []],
+    [upstash('http://localhost:8079'), []],
+    [
+      { ...inProcess, RATE_LIMIT: '', REDIS_URL: 'redis://:secret@r.example' },
+      ['REDIS_URL'],
+    ],
+    [{ ...inProcess, RATE_LIMIT: '', REDIS_URL: 'rediss://r.example' }, []],
+    [{ ...inProcess, RATE_LIMIT: '', REDIS_URL: 'redis://[::1]:6379' }, []],
+    [{ ...inProcess, PASSWORD_BREACH_URL: 'http://b.example' }, ['PASSWORD_BREACH_URL']],
+    [
+      {
+        ...inProcess,
+        PASSWORD_BREACH_URL: 'http://b.example',
+        PASSWORD_BREACH_CHECK: 'false',
+      },
+      [],
+    ],
+  ] as const)
+    expect(list(settings), JSON.stringify(settings)).toEqual(expected)
 })
 
 test('a second factor requires password sign-in and an encryption key', () => {

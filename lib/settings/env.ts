@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
 import { parseEncryptionKeys } from './encryption-keys'
+import { isLoopback } from './loopback'
 import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
@@ -25,9 +26,11 @@ const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
 
 const lacks = (parameter: string) => (url: string) => !parametersOf(url).has(parameter)
 const postgresUrl = z
-  .url({
-    protocol: /^postgres(ql)?$/,
+  .string()
+  .trim()
+  .refine((url) => /^postgres(ql)?:$/.test(parseDatabaseUrl(url)?.protocol ?? ''), {
     error: 'must be a URL like postgresql://user:password@host:5432/database',
+    abort: true,
   })
   .refine(
     lacks('schema'),
@@ -77,7 +80,26 @@ export function ignoredParameters(url: string | undefined): string[] {
 }
 
 function parametersOf(url = ''): URLSearchParams {
-  return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
+  return parseDatabaseUrl(url)?.searchParams ?? new URLSearchParams()
+}
+
+/**
+ * Parses the URL of a database as `pg` does. Beside the parameter `host`, such as the
+ * socket of Cloud SQL, the URL needs no host, but `URL` requires one after a user name.
+ */
+function parseDatabaseUrl(url: string): URL | null {
+  const withHost = url.replace(
+    /^(postgres(?:ql)?:\/\/[^/?#]*@)(?=\/[^?#]*\?(?:.*&)?host=)/i,
+    '$1localhost',
+  )
+  return URL.canParse(withHost) ? new URL(withHost) : null
+}
+
+/** Returns the host of a valid DATABASE_URL: the `hostname` of a `URL`, or a folder. */
+export function databaseHost(url: string): string {
+  const { hostname, searchParams } = parseDatabaseUrl(url)!
+  const host = searchParams.get('host') || decodeURIComponent(hostname)
+  return host.includes(':') && !/^[[/]/.test(host) ? `[${host}]` : host
 }
 
 /** A setting with its own parser. The parser's errors must not contain the value. */
@@ -114,6 +136,42 @@ function isCallbackUrl(value: string): boolean {
 const encoded =
   '; write %25 for %, %2F for /, %3F for ? and %23 for # in its user name and password'
 
+const proxyUrl = z
+  .string()
+  .refine(
+    isProxyUrl,
+    `must be a URL like http://user:password@proxy.example.com:3128${encoded}`,
+  )
+  .optional()
+
+function isProxyUrl(value: string): boolean {
+  try {
+    const url = new URL(value)
+    decodeURIComponent(url.username + url.password)
+    const isOrigin = ['', '/'].includes(url.pathname) && !url.search && !url.hash
+    return /^(https?|socks5?):$/.test(url.protocol) && url.hostname !== '' && isOrigin
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Returns the URLs of the proxies, or '' for none. As in curl, the scheme may be missing,
+ * and names in lower case come first.
+ */
+export function readProxies(source: Given) {
+  return {
+    HTTP_PROXY: addScheme(source.http_proxy ?? source.HTTP_PROXY),
+    HTTPS_PROXY: addScheme(source.https_proxy ?? source.HTTPS_PROXY),
+  }
+}
+
+function addScheme(proxy = ''): string {
+  const trimmed = proxy.trim()
+  if (trimmed === '' || /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed)) return trimmed
+  return `http://${trimmed}`
+}
+
 const Settings = z.object({
   DATABASE_URL: postgresUrl,
   DIRECT_DATABASE_URL: postgresUrl.optional(),
@@ -137,6 +195,8 @@ const Settings = z.object({
   UPSTASH_REDIS_REST_URL: httpUrl.optional(),
   UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  HTTPS_PROXY: proxyUrl,
+  HTTP_PROXY: proxyUrl,
   CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   VERCEL: z.string().optional(),
   PASSWORD_SIGN_IN: flag.default(false),
@@ -205,9 +265,7 @@ export function env(): Env {
  * `env`.
  */
 export function parseEnv(source: Given): Env {
-  const given = Object.fromEntries(
-    Object.entries(source).filter(([, value]) => value?.trim()),
-  )
+  const given = presentSettings({ ...source, ...readProxies(source) })
   const vercelHost =
     given.VERCEL_ENV === 'production'
       ? given.VERCEL_PROJECT_PRODUCTION_URL
@@ -233,24 +291,50 @@ export function parseEnv(source: Given): Env {
     : given.UPSTASH_REDIS_REST_URL && 'upstash'
   if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
   const parsed = Settings.safeParse(given)
-  const invalid = (parsed.error?.issues ?? []).map(({ path: [name], message }) => {
-    return `${String(name)} ${given[String(name)] === undefined ? 'is missing' : message}`
-  })
   const problems = [
-    ...invalid,
+    ...describeIssues(parsed.error, given),
     ...problemsInProduction(given),
     ...rateLimit,
     ...conflicts(given, parsed.data),
   ]
   const lines = problems.filter((problem) => typeof problem === 'string')
   if (parsed.success && lines.length === 0) return parsed.data
-  throw new Error(
-    ['These settings are missing or invalid (see .env.example):', ...lines].join('\n  '),
+  throw invalidSettings(lines)
+}
+
+/**
+ * Returns the database URL of `npm run migrate`, which also runs where the other settings
+ * are missing, such as in a build. Throws like `env`.
+ */
+export function parseMigrationUrl(source: Given): string {
+  const given = presentSettings(source)
+  const urls = Settings.pick({ DATABASE_URL: true, DIRECT_DATABASE_URL: true }).partial()
+  const { data, error } = urls.safeParse(given)
+  const url = data?.DIRECT_DATABASE_URL ?? data?.DATABASE_URL
+  if (url) return url
+  throw invalidSettings(
+    error ? describeIssues(error, given) : ['DATABASE_URL is missing'],
   )
 }
 
 /** Settings as texts. */
 type Given = Record<string, string | undefined>
+
+function presentSettings(source: Given): Given {
+  return Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
+}
+
+function describeIssues(error: z.ZodError | undefined, given: Given): string[] {
+  return (error?.issues ?? []).map(({ path: [name], message }) => {
+    return `${String(name)} ${given[String(name)] === undefined ? 'is missing' : message}`
+  })
+}
+
+function invalidSettings(lines: string[]): Error {
+  return new Error(
+    ['These settings are missing or invalid (see .env.example):', ...lines].join('\n  '),
+  )
+}
 
 /** Returns a warning if a setting is set under its old name, or null. */
 export function renamedSetting(source: Given): string | null {
@@ -286,12 +370,29 @@ function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }:
   ]
 }
 
-/**
- * Whether a host is this machine. Expects the `hostname` of a `URL`, which is in lower
- * case, with IPv6 in brackets.
- */
-export function isLoopback(hostname: string): boolean {
-  return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
+/** Returns the settings whose URLs lead to another host without TLS, for warnings. */
+export function unencryptedUrls(env: Env): string[] {
+  const { REDIS_URL, UPSTASH_REDIS_REST_URL } = env
+  const PASSWORD_BREACH_URL = env.PASSWORD_BREACH_CHECK && env.PASSWORD_BREACH_URL
+  const urls = Object.entries({ REDIS_URL, UPSTASH_REDIS_REST_URL, PASSWORD_BREACH_URL })
+  const unencrypted = urls.filter(([, url]) => url && isUnencrypted(url))
+  const names = unencrypted.map(([name]) => name)
+  return isUnencryptedDatabase(env.DATABASE_URL) ? ['DATABASE_URL', ...names] : names
+}
+
+function isUnencrypted(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return ['http:', 'redis:'].includes(protocol) && !isLoopback(hostname)
+}
+
+/** False if the URL decides about TLS itself, such as with `sslmode=disable`. */
+function isUnencryptedDatabase(url: string): boolean {
+  const host = databaseHost(url)
+  if (isLoopback(host) || host.startsWith('/')) return false
+  const decided = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert']
+  const parameters = parametersOf(url)
+  if (decided.some((name) => parameters.has(name))) return false
+  return !process.env.PGSSLMODE // `pg` reads it where the URL has none of these
 }
 
 const rateLimitSettings: Record<string, string[]> = {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { isHttps, isLoopback } from '../settings/env'
+import { isHttps } from '../settings/env'
+import { isLoopback } from '../settings/loopback'
 
 /**
  * A URL of an identity provider. http is allowed only on this machine, and only if

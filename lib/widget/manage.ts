@@ -1,6 +1,6 @@
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret, newSecret } from '../secret'
-import { isLoopback } from '../settings/env'
+import { isLoopback } from '../settings/loopback'
 import { UsageError } from '../usage-error'
 import { isTokenLive } from './session'
 

@@ -103,8 +103,11 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
     if (isRetry) store.failing = false
     return verdict
   } catch (error) {
-    // Some messages end with the command, which contains hashes of clients.
-    const reason = String(error).split(/, (?:command was|with args)/)[0]
+    // Some messages end with the command, which contains hashes of clients. Others quote
+    // the URL, which may contain a password.
+    const reason = String(error)
+      .split(/, (?:command was|with args)/)[0]!
+      .replace(/\w+:\/\/\S+/g, '…')
     if (!store.failing)
       log.warn(
         { reason, cause: describeCause(error) },

@@ -8,6 +8,7 @@ import type { Consume, LimiterOptions } from './limit'
  * lost.
  */
 export async function connectRedis(options: LimiterOptions): Promise<Consume> {
+  let lastError = new Error('Redis closed the connection')
   const redis = new Redis(env().REDIS_URL!, {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -15,8 +16,14 @@ export async function connectRedis(options: LimiterOptions): Promise<Consume> {
     autoResendUnfulfilledCommands: false,
     commandTimeout: 400,
     socketTimeout: 2_000, // ends a connection that died silently
+    reconnectOnError(error) {
+      // After a failover, the old primary keeps its connections, but accepts no writes.
+      // Before Redis 7, the message of a script has a prefix.
+      const isReplica = /\bREADONLY\b/.test(error.message)
+      if (isReplica) lastError = error
+      return isReplica
+    },
   })
-  let lastError = new Error('Redis closed the connection')
   redis.on('error', (error: Error) => {
     lastError = error
   })
