@@ -71,6 +71,15 @@ export const loggableMessages = anyOf(
   '^(The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*)$',
 )
 
+const poolerRemedy =
+  'the pooler loses prepared statements: set DATABASE_POOLED=true, and remove DATABASE_PREPARED_STATEMENTS'
+
+/** What an operator must do, by the SQLSTATE of an error that only poolers cause. */
+export const poolerRemedies: Record<string, string> = {
+  '26000': poolerRemedy, // the statement does not exist
+  '42P05': poolerRemedy, // the statement exists already
+}
+
 type Wrapped = {
   meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } }
 }
