@@ -30,3 +30,10 @@ test('the description of an error contains no part of a message that was changed
   expect(describeCause(error).at).toContain('log.spec.ts')
   expect(describeCause(error).at).not.toContain('secret')
 })
+
+test('the description of a lost prepared statement names the setting for poolers', () => {
+  for (const code of ['26000', '42P05'])
+    expect(describeCause(Object.assign(new Error('quoted'), { code })).reason).toContain(
+      'DATABASE_POOLED=true',
+    )
+})

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { errorCode, loggableMessages } from './database/errors'
+import { errorCode, loggableMessages, poolerRemedies } from './database/errors'
 
 /**
  * Writes JSON lines. Never log a client's input, except fields that lib/http/route.ts
@@ -14,7 +14,7 @@ export const log = pino({
 
 /**
  * Returns the loggable parts of an error. Messages may quote values, so only some
- * messages of `pg` are included.
+ * messages of `pg` are included, and what to do if a pooler is the cause.
  */
 export function describeCause(cause: unknown): {
   name: string
@@ -26,7 +26,8 @@ export function describeCause(cause: unknown): {
   const code =
     errorCode(cause) ??
     (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
-  const reason = !code && loggableMessages.test(cause.message) && cause.message
+  const message = loggableMessages.test(cause.message) && cause.message
+  const reason = code ? poolerRemedies[code] : message
   return {
     name: cause.name,
     ...(code && { code }),

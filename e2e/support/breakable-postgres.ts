@@ -28,6 +28,8 @@ export type BreakablePostgres = {
   restartAfter: (stop: () => unknown) => Promise<void>
   freeze: () => void
   thaw: () => void
+  /** Passes on no more responses to the present connections of the servers. */
+  mute: () => void
   /** Closes all connections of the servers, and rejects new ones. */
   unplug: () => void
   plug: () => void
@@ -39,10 +41,13 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'breakable-'))
   let embedded = await startEmbeddedPostgres(folder)
   const sockets = new Set<Socket>()
+  const responding = new Set<Socket>()
   let plugged = true
   const cable = createServer((socket) => {
     if (!plugged) return void socket.resetAndDestroy()
     const onward = connect(Number(new URL(embedded.url).port), '127.0.0.1')
+    responding.add(onward)
+    onward.on('close', () => responding.delete(onward))
     for (const [from, to] of [
       [socket, onward],
       [onward, socket],
@@ -98,6 +103,9 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
     },
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
+    mute: () => {
+      for (const socket of responding) socket.unpipe()
+    },
     unplug: () => {
       plugged = false
       for (const socket of sockets) socket.resetAndDestroy()

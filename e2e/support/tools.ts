@@ -46,7 +46,7 @@ export function findRedisServer(): string {
 }
 
 const providerPackages = [
-  ...['opensmtpd', 'caddy', 'nginx', 'pgbouncer'],
+  ...['opensmtpd', 'caddy', 'nginx', 'pgbouncer', 'pgpool2'],
   ...['simplesamlphp', 'php-cli', 'php-xml', 'php-mbstring', 'php-sqlite3'],
   ...['lemonldap-ng-handler', 'liblemonldap-ng-portal-perl', 'starman'],
   // without these, LemonLDAP::NG prints only “Initialization failed”

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { describeCause } from '../log'
-import { asUnavailable } from './errors'
+import { asUnavailable, NothingChanged } from './errors'
 
 const lost = new Error('Connection terminated unexpectedly')
 const verdictOf = (error: unknown) => [
@@ -16,9 +16,9 @@ test('an error while connecting means that nothing was changed, even if the code
   expect(verdictOf(error)).toEqual(['SERVICE_UNAVAILABLE', undefined])
 })
 
-const ofPostgres = (code?: string, kind = 'postgres') => {
+const ofPostgres = (code?: string, kind = 'postgres', originalMessage = 'any') => {
   const driverAdapterError = Object.assign(new Error('any'), {
-    cause: { kind, originalCode: code },
+    cause: { kind, originalCode: code, originalMessage },
   })
   return Object.assign(new Error('Raw query failed.'), {
     code: 'P2010',
@@ -47,4 +47,41 @@ test('finds the PostgreSQL code in a Prisma error, and decides whether the state
   ])
     expect(asUnavailable(error), error.message).toBeNull()
   expect(describeCause(ofPostgres('23514')).code).toBe('23514')
+})
+
+const withCode = (code: string, message: string) =>
+  Object.assign(new Error(message), { code })
+
+test('an error of a pooler leaves the outcome unknown, unless the pooler never sent the statement', () => {
+  const sent = {
+    '08P01': ['server conn crashed?', 'query timeout', 'about a query_wait_timeout'],
+    XX000: ['unable to read data from DB node 0', 'query_wait_timeout'],
+  }
+  const notSent = [
+    'no more connections allowed (max_client_conn)',
+    'client connections exceeded (max_db_client_connections)',
+    'pgbouncer cannot connect to server',
+    'server login has been failing, try again later (server_login_retry)',
+    'server login has been failing, cached error: connect failed (server_login_retry)',
+    'server login failed: wrong password type',
+    'client_login_timeout (server down)',
+    'query_wait_timeout',
+    'server shutting down',
+  ]
+  for (const [code, messages] of Object.entries(sent))
+    for (const message of messages) {
+      const errors = [withCode(code, message), ofPostgres(code, 'postgres', message)]
+      for (const error of errors)
+        expect(verdictOf(error), message).toEqual(['SERVICE_UNAVAILABLE', 'unknown'])
+      expect(verdictOf(new NothingChanged(errors[0]!))).toEqual([
+        'SERVICE_UNAVAILABLE',
+        undefined,
+      ])
+    }
+  for (const message of notSent)
+    for (const error of [
+      withCode('08P01', message),
+      ofPostgres('08P01', 'postgres', message),
+    ])
+      expect(verdictOf(error), message).toEqual(['SERVICE_UNAVAILABLE', undefined])
 })

@@ -22,7 +22,9 @@ export class NothingChanged extends Error {
  */
 export function asUnavailable(error: unknown): ApiError | null {
   const causes = causesOf(error)
-  const details = causes.map((cause) => `${errorCode(cause) ?? ''} ${cause.message}`)
+  const details = causes.map(
+    (cause) => `${errorCode(cause) ?? ''} ${driverMessage(cause) ?? cause.message}`,
+  )
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
   if (!is(rolledBack) && !is(maybeCommitted)) return null
   // By name, because the bundles of pages and routes share one pool, but have two classes
@@ -45,12 +47,21 @@ const rolledBack = anyOf(
   // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown,
   // start-up, system, login
   '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
+  // from PgBouncer, before it passes a statement on. pgpool-II has such messages only for
+  // clients that connect, so that they are NothingChanged.
+  '^08P01 (no more connections allowed|client connections exceeded)', // too many clients
+  '^08P01 (server login has been failing|server login failed:)',
+  '^08P01 (pgbouncer cannot connect to server|client_login_timeout)', // unreachable
+  '^08P01 (query_wait_timeout|client_idle_timeout|server shutting down)$',
 )
 // 57P02: another PostgreSQL process crashed, perhaps just after this one committed.
 const maybeCommitted = anyOf(
   '\\b57P02\\b|ECONNRESET|EPIPE|ETIMEDOUT',
   'ConnectionClosed|SocketTimeout', // Prisma's names for ECONNRESET and ETIMEDOUT
   'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // from pg
+  // from PgBouncer and pgpool-II, if the connection to the server breaks. An internal error
+  // of PostgreSQL is XX000 too: it rolls back, but looks the same.
+  '^(08P01|XX000) ',
 )
 
 function causesOf(error: unknown): Error[] {
@@ -71,8 +82,26 @@ export const loggableMessages = anyOf(
   '^(The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*)$',
 )
 
+const poolerRemedy =
+  'the pooler loses prepared statements: set DATABASE_POOLED=true, and remove DATABASE_PREPARED_STATEMENTS'
+
+/** What an operator must do, by the SQLSTATE of an error that only poolers cause. */
+export const poolerRemedies: Record<string, string> = {
+  '26000': poolerRemedy, // the statement does not exist
+  '42P05': poolerRemedy, // the statement exists already
+}
+
 type Wrapped = {
-  meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } }
+  meta?: {
+    driverAdapterError?: {
+      cause: { kind: string; originalCode?: string; originalMessage?: string }
+    }
+  }
+}
+
+/** Returns the message of an error that a Prisma error wraps. */
+function driverMessage(error: Error): string | undefined {
+  return (error as Wrapped).meta?.driverAdapterError?.cause.originalMessage
 }
 
 /**

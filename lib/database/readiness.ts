@@ -1,8 +1,9 @@
 import { log } from '../log'
-import { errorCode } from './errors'
+import { errorCode, poolerRemedies } from './errors'
 import { prisma } from './prisma'
 
 const remedies: Record<string, string> = {
+  ...poolerRemedies,
   '42P01': 'the database was never migrated: npm run migrate',
   '42501': 'the role may not read _prisma_migrations: run part 3 of deploy/database.sql',
 }
