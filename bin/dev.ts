@@ -7,7 +7,7 @@ import { format } from 'node:util'
 import { databaseHost } from '../lib/settings/env'
 import { isLoopback } from '../lib/settings/loopback'
 import { prepareServer, project, readEnvFiles } from './local'
-import { type Link, startDashboard, startWidget } from './local-examples'
+import { formatLink, type Link, startDashboard, startWidget } from './local-examples'
 import { startLocalProvider } from './local-provider'
 import { startMailbox } from './mailbox'
 import { firstFreePort } from './ports'
@@ -160,8 +160,8 @@ async function serve(port: number, links: Link[]): Promise<number> {
     process.on(signal, () => server.kill('SIGINT'))
   createInterface(server.stdout!).on('line', (line) => {
     if (!line.startsWith('Listening on ')) return log(readable(line))
-    for (const [name, url, note] of production ? links : [])
-      log(`  ${name.padEnd(18)} ${new URL(url, process.env.PUBLIC_URL)}  ${note}`)
+    for (const link of production ? links : [])
+      log(formatLink(link, process.env.PUBLIC_URL!))
     log(
       `Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`,
     )

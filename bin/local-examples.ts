@@ -12,6 +12,11 @@ const slug = 'demo'
  */
 export type Link = [name: string, url: string, note: string]
 
+/** Returns a line with a link and its description. `origin` completes a path. */
+export function formatLink([name, url, note]: Link, origin: string): string {
+  return `  ${name.padEnd(18)} ${new URL(url, origin)}  ${note}`
+}
+
 /**
  * Starts the example dashboard unless DASHBOARD_URL is set. Its host differs from the
  * app's, so it is cross-site.
