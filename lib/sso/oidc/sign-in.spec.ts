@@ -849,6 +849,16 @@ test('rejects an address that the ID token or the user info marks as unverified'
     expect(isVerified(documents), JSON.stringify(documents)).toBe(false)
 })
 
+test('rejects an address whose domain Entra ID marks as unverified, unless the address is in another claim', () => {
+  for (const xms_edov of [undefined, null, true, 'true', '1', 1])
+    expect(isVerified([{ email, xms_edov }]), String(xms_edov)).toBe(true)
+  for (const xms_edov of [false, 'false', 'False', '0', 0]) {
+    expect(isVerified([{ email, xms_edov }]), String(xms_edov)).toBe(false)
+    expect(isVerified([{ email }, { xms_edov }]), String(xms_edov)).toBe(false)
+    expect(emailOf([{ upn: email, xms_edov }], 'upn').isVerified).toBe(true)
+  }
+})
+
 test('reads the email address from the ID token, or from the user info if the ID token has none', () => {
   expect(emailOf([{ email }, { email: 'eve@example.com' }]).email).toBe(email)
   expect(emailOf([{ email: null }, { email }]).email).toBe(email)

@@ -215,6 +215,14 @@ function isNotDenied(claim: unknown): boolean {
 }
 
 /**
+ * Whether Entra ID marks the domain of the email as unverified (`xms_edov`). The claim is
+ * read for every issuer, because Entra ID has many issuers, and others can pass it on.
+ */
+function isDomainDenied(claim: unknown): boolean {
+  return /^\s*(false|0)\s*$/i.test(String(claim))
+}
+
+/**
  * Returns the email. It counts as verified unless a document denies that. Throws
  * SignInRejected without an email.
  */
@@ -228,7 +236,10 @@ export function emailOf(
   const others = documents.flatMap((claims) =>
     Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)),
   )
-  const isVerified = documents.every(({ email_verified: claim }) => isNotDenied(claim))
+  const isVerified = documents.every(
+    ({ email_verified: claim, xms_edov: domain }) =>
+      isNotDenied(claim) && !(name === 'email' && isDomainDenied(domain)),
+  )
   return { email: soleAddress(given ?? [], others), isVerified }
 }
 
