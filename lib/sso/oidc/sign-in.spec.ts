@@ -1010,6 +1010,24 @@ test('reads the verdict on an address from the ID token alone if the user info c
   expect(warnings).toHaveBeenCalledTimes(3)
 })
 
+test('treats null in a token response as a missing field', async () => {
+  const nulls = Object.fromEntries(
+    ['refresh_token', 'expires_in', 'scope', 'id_token_hint', 'more'].map((name) => [
+      name,
+      null,
+    ]),
+  )
+  provider.behavior.token = (genuine) => ({ body: { ...genuine, ...nulls } })
+  expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
+  for (const [changed, outcome] of [
+    [{ id_token: null }, ['id_token_missing', 'response_invalid']],
+    [{ access_token: null }, ['response_invalid', 'response_invalid']],
+  ] as const) {
+    provider.behavior.token = (genuine) => ({ body: { ...genuine, ...changed } })
+    expect(await outcomeOf(signIn(await connect()))).toEqual(outcome)
+  }
+})
+
 const prompts: [
   who: string,
   account?: string,

@@ -347,10 +347,13 @@ export async function discover(connection: OidcConnection) {
     )
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
     const fetchResponse = fetchFromProvider(maxResponseBytes)
-    configuration[client.customFetch] = (url, options) =>
-      url === metadata.jwks_uri
-        ? fetchKeys(connection, url, options as RequestOptions)
-        : fetchResponse(url, options)
+    const { href: tokenUrl } = new URL(metadata.token_endpoint)
+    configuration[client.customFetch] = async (url, options) => {
+      if (url === metadata.jwks_uri)
+        return fetchKeys(connection, url, options as RequestOptions)
+      const response = await fetchResponse(url, options)
+      return url === tokenUrl ? withoutNulls(response) : response
+    }
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
@@ -391,6 +394,21 @@ async function fetchKeys(
     log.warn(failed, 'the keys of a provider could not be fetched: the last ones serve')
     return Response.json(JSON.parse(copy.body))
   }
+}
+
+/**
+ * Returns a response without the members of its JSON that are null. Some providers send
+ * null for a missing value, which the library rejects.
+ */
+async function withoutNulls(response: Response): Promise<Response> {
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null)
+  if (typeof body !== 'object' || body === null) return response
+
+  const present = Object.entries(body).filter(([, value]) => value !== null)
+  return new Response(JSON.stringify(Object.fromEntries(present)), response)
 }
 
 const unreadResponses = {
