@@ -361,32 +361,60 @@ test('compares only 10 of 200 concurrent wrong codes, and locks the factor after
   ).toBeGreaterThanOrEqual(5)
 })
 
-test('a user with a second factor is never linked to an identity by email', async ({
+test('a user with a second factor is not linked to an identity by email while a password is allowed', async ({
   sql,
 }) => {
-  const domain = `${randomUUID()}.example.com`
-  const connection = await addTestConnection(domain, {
-    allowPasswords: true,
-    provision: true,
-  })
-  const user = await newFactorUser(sql, { email: `ada@${domain}` })
   const identity = { issuer: 'https://idp.example.com', subject: 'ada' }
-  const arrive = () =>
-    userOfIdentity(connection, identity, async () => ({
-      email: user.email,
-      isVerified: true,
-    }))
-  await expect(arrive()).rejects.toMatchObject({
-    check: 'identity_second_factor',
-    error: 'no_access',
-  })
-  expect(await sql('SELECT 1 FROM identities WHERE user_id = $1', [user.id])).toEqual([])
-  await linkUser(user.id, connection, identity) // as the operator's command does
-  expect(await arrive()).toBe(user.id)
-  expect(
-    (await post(exchangePath, { code: await newCode(user) })).status,
-    'the provider decides',
-  ).toBe(200)
+  for (const [allowPasswords, policy] of [
+    [true, null],
+    [false, 'allowed'],
+  ] as const) {
+    const domain = `${randomUUID()}.example.com`
+    const connection = await addTestConnection(domain, {
+      allowPasswords,
+      provision: true,
+    })
+    const user = await newFactorUser(sql, { email: `ada@${domain}` })
+    await sql('UPDATE users SET password_policy = $2 WHERE id = $1', [user.id, policy])
+    const arrive = () =>
+      userOfIdentity(connection, identity, async () => ({
+        email: user.email,
+        isVerified: true,
+      }))
+    await expect(arrive()).rejects.toMatchObject({
+      check: 'identity_second_factor',
+      error: 'no_access',
+    })
+    expect(await sql('SELECT 1 FROM identities WHERE user_id = $1', [user.id])).toEqual(
+      [],
+    )
+    await linkUser(user.id, connection, identity) // as the operator's command does
+    expect(await arrive()).toBe(user.id)
+    expect(
+      (await post(exchangePath, { code: await newCode(user) })).status,
+      'the provider decides',
+    ).toBe(200)
+  }
+})
+
+test('a user with a second factor is linked to an identity by email if the password is forbidden', async ({
+  sql,
+}) => {
+  for (const [allowPasswords, policy] of [
+    [false, null],
+    [true, 'never'],
+  ] as const) {
+    const domain = `${randomUUID()}.example.com`
+    const connection = await addTestConnection(domain, { allowPasswords })
+    const user = await newFactorUser(sql, { email: `ada@${domain}` })
+    await sql('UPDATE users SET password_policy = $2 WHERE id = $1', [user.id, policy])
+    const identity = { issuer: 'https://idp.example.com', subject: 'ada' }
+    const contact = async () => ({ email: user.email, isVerified: true })
+    expect(await userOfIdentity(connection, identity, contact)).toBe(user.id)
+    expect((await signIn(user)).outcome).toBe('400 SIGN_IN_INVALID')
+    await sql(`UPDATE users SET password_policy = 'allowed' WHERE id = $1`, [user.id])
+    await challengeOf(user) // the second factor is kept
+  }
 })
 
 test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be switched off', async ({

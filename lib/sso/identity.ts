@@ -4,7 +4,7 @@ import {
   inUnicode,
   parseEmailAddress,
 } from '../contract/email-address'
-import { prisma, type Transaction, transaction } from '../database/prisma'
+import { mayUsePassword, prisma, type Transaction, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -90,18 +90,19 @@ async function link(
   // Locks the user's row, so that a concurrent set-up of a second factor is complete, or
   // happens after the link.
   const [found] = await tx.$queryRaw<
-    (KnownUser & { isLinked: boolean; hasSecondFactor: boolean })[]
+    (KnownUser & { isLinked: boolean; needsSecondFactor: boolean })[]
   >`
-    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled", second_factor_at IS NOT NULL AS "hasSecondFactor",
+    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
+      second_factor_at IS NOT NULL AND ${mayUsePassword} AS "needsSecondFactor",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
     FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
     FOR KEY SHARE`
   // The address may belong to another person now. An operator decides whether to link the
   // user.
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
-  // A sign-in at the provider must not bypass the second factor, so only an operator can
-  // link the user.
-  if (found?.hasSecondFactor)
+  // A sign-in at the provider must not bypass the second factor of a password, so only an
+  // operator can link the user. Without a password, the user has no other way to sign in.
+  if (found?.needsSecondFactor)
     return new SignInRejected('identity_second_factor', 'no_access')
   if (!found && !connection.provision)
     return new SignInRejected('identity_not_provisioned', 'no_access')

@@ -830,9 +830,9 @@ const isVerified = (documents: object[]) =>
   emailOf([...(documents as Record<string, unknown>[]), { email }]).isVerified
 
 test('accepts true, "true" and a missing email_verified as verified', () => {
-  for (const email_verified of [undefined, null, true, 'true', 'True', 'TRUE', ' true\n'])
+  for (const email_verified of [undefined, true, 'true', 'True', 'TRUE', ' true\n'])
     expect(isVerified([{ email, email_verified }]), String(email_verified)).toBe(true)
-  for (const email_verified of [false, 'false', 'False', 'true?', '', ['true'], 0])
+  for (const email_verified of [null, false, 'false', 'False', 'true?', '', ['true'], 0])
     expect(isVerified([{ email, email_verified }]), String(email_verified)).toBe(false)
 })
 
@@ -847,6 +847,16 @@ test('rejects an address that the ID token or the user info marks as unverified'
     [{ email }, { email_verified: 'False' }],
   ])
     expect(isVerified(documents), JSON.stringify(documents)).toBe(false)
+})
+
+test('rejects an address whose domain Entra ID marks as unverified, unless the address is in another claim', () => {
+  for (const xms_edov of [undefined, null, true, 'true', '1', 1])
+    expect(isVerified([{ email, xms_edov }]), String(xms_edov)).toBe(true)
+  for (const xms_edov of [false, 'false', 'False', '0', 0]) {
+    expect(isVerified([{ email, xms_edov }]), String(xms_edov)).toBe(false)
+    expect(isVerified([{ email }, { xms_edov }]), String(xms_edov)).toBe(false)
+    expect(emailOf([{ upn: email, xms_edov }], 'upn').isVerified).toBe(true)
+  }
 })
 
 test('reads the email address from the ID token, or from the user info if the ID token has none', () => {
@@ -927,6 +937,94 @@ test('reads the address from the user info if it is null or an empty text in the
     expect((await signIn(await connect())).contact.email, String(nothing)).toBe(
       provider.person.email,
     )
+  }
+})
+
+const infoWith = (claims: Claims): Behavior => ({
+  userInfo: (own) => ({ ...own, ...claims }),
+})
+const verified = claims({ email_verified: true })
+const upn = { emailClaim: 'upn', trustClaim: true }
+// whether the address in the ID token counts as verified, and whether the user info is requested
+const verdicts: [
+  what: string,
+  isVerified: boolean,
+  isAsked: boolean,
+  behavior: Behavior,
+  settings?: Partial<OidcSettings>,
+][] = [
+  ['false in the user info', false, true, infoWith({ email_verified: false })],
+  ['null in the user info', false, true, infoWith({ email_verified: null })],
+  ['true in the user info', true, true, infoWith({ email_verified: true })],
+  ['nothing in either', true, true, {}],
+  [
+    'false in the user info, which has another address',
+    false,
+    true,
+    infoWith({ email: 'eve@example.com', email_verified: false }),
+  ],
+  [
+    'another address in the user info',
+    true,
+    true,
+    infoWith({ email: 'eve@example.com', email_verified: true }),
+  ],
+  [
+    'true in the ID token',
+    true,
+    false,
+    { ...verified, ...infoWith({ email_verified: false }) },
+  ],
+  ['null in the ID token', false, false, claims({ email_verified: null })],
+  ['no user info', true, false, metadata({ userinfo_endpoint: undefined })],
+  [
+    'false in the user info, if the address is in another claim of the ID token',
+    true,
+    false,
+    { ...claims({ upn: email }), ...infoWith({ email_verified: false }) },
+    upn,
+  ],
+]
+for (const [what, isVerified, isAsked, behavior, settings] of verdicts) {
+  test(`treats an address as ${isVerified ? 'verified' : 'unverified'} with ${what}`, async () => {
+    const warnings = vi.spyOn(log, 'warn').mockReturnValue()
+    provider.behavior = behavior
+    const { contact } = await signIn(await connect(settings))
+    expect(contact).toEqual({ email, isVerified })
+    expect(provider.requests.includes('/userinfo')).toBe(isAsked)
+    expect(warnings).not.toHaveBeenCalled()
+  })
+}
+
+test('reads the verdict on an address from the ID token alone if the user info can’t be read', async () => {
+  const warnings = vi.spyOn(log, 'warn').mockReturnValue()
+  for (const [check, behavior] of [
+    ['user_info_sub', infoWith({ sub: 'another', email_verified: false })],
+    ['user_info_response', { userInfo: () => [] as never }],
+    ['user_info_response', metadata({ userinfo_endpoint: `${provider.issuer}/none` })],
+  ] as const) {
+    provider.behavior = behavior
+    expect((await signIn(await connect())).contact).toEqual({ email, isVerified: true })
+    expect(warnings.mock.lastCall![0]).toEqual({ connection: 'acme', check })
+  }
+  expect(warnings).toHaveBeenCalledTimes(3)
+})
+
+test('treats null in a token response as a missing field', async () => {
+  const nulls = Object.fromEntries(
+    ['refresh_token', 'expires_in', 'scope', 'id_token_hint', 'more'].map((name) => [
+      name,
+      null,
+    ]),
+  )
+  provider.behavior.token = (genuine) => ({ body: { ...genuine, ...nulls } })
+  expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
+  for (const [changed, outcome] of [
+    [{ id_token: null }, ['id_token_missing', 'response_invalid']],
+    [{ access_token: null }, ['response_invalid', 'response_invalid']],
+  ] as const) {
+    provider.behavior.token = (genuine) => ({ body: { ...genuine, ...changed } })
+    expect(await outcomeOf(signIn(await connect()))).toEqual(outcome)
   }
 })
 

@@ -96,7 +96,7 @@ export const authenticate: OidcProvider['authenticate'] = async (
     if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
     const userInfo = () => client.fetchUserInfo(configuration, tokens.access_token, sub)
-    const contact = () => contactOf(claims, userInfo, metadata, connection.settings)
+    const contact = () => contactOf(claims, userInfo, metadata, connection)
     return {
       identity: { issuer, subject },
       contact,
@@ -151,24 +151,35 @@ function accountIn(claims: Claims): string | undefined {
 }
 
 /**
- * Reads the email from the ID token, or else from user info. Some providers send it only
- * there (Core §5.4).
+ * Reads the email from the ID token, or else from user info. Some providers send it, or
+ * whether it is verified, only there (Core §5.4).
  */
 async function contactOf(
   idToken: Claims,
   userInfo: UserInfo,
   metadata: ServerMetadata,
-  settings: OidcSettings,
+  { slug, settings }: OidcConnection,
 ) {
   const { issuer, userinfo_endpoint: endpoint } = metadata
-  const { emailClaim, trustClaim, tenantDomains } = settings
+  const { emailClaim = 'email', trustClaim, tenantDomains } = settings
+  const hasAddress = addressesIn(idToken, emailClaim).length > 0
+  // `email_verified` is only about the claim `email`
+  const hasVerdict = idToken.email_verified !== undefined || emailClaim !== 'email'
+
   const documents = [idToken]
-  if (addressesIn(idToken, emailClaim).length === 0 && endpoint) {
-    const rejected = (error: unknown) => Promise.reject(oidcRejection(error, 'user_info'))
-    documents.push(await userInfo().catch(rejected))
+  if (endpoint && !(hasAddress && hasVerdict)) {
+    const further = await userInfo().catch((error) => {
+      const rejection = oidcRejection(error, 'user_info')
+      if (!hasAddress) throw rejection
+      const failed = { connection: slug, check: rejection.check }
+      log.warn(failed, 'the user info could not be read: the ID token alone is used')
+      return {}
+    })
+    documents.push(further)
   }
+
   const { email, isVerified } = emailOf(documents, emailClaim)
-  if (emailClaim && !trustClaim)
+  if (settings.emailClaim && !trustClaim)
     throw new SignInRejected('email_claim_untrusted', 'no_access')
   return {
     email,
@@ -192,13 +203,23 @@ function addressesIn(claims: Claims, name = 'email'): string[] {
 }
 
 /**
- * Whether `email_verified` is not false. Company providers often omit it, and some send a
- * string.
+ * Whether `email_verified` is missing or true. Company providers often omit it, and some
+ * send a string.
  */
 function isNotDenied(claim: unknown): boolean {
   return (
-    (claim ?? true) === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
+    claim === undefined ||
+    claim === true ||
+    (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
   )
+}
+
+/**
+ * Whether Entra ID marks the domain of the email as unverified (`xms_edov`). The claim is
+ * read for every issuer, because Entra ID has many issuers, and others can pass it on.
+ */
+function isDomainDenied(claim: unknown): boolean {
+  return /^\s*(false|0)\s*$/i.test(String(claim))
 }
 
 /**
@@ -207,7 +228,7 @@ function isNotDenied(claim: unknown): boolean {
  */
 export function emailOf(
   documents: Claims[],
-  name?: string,
+  name = 'email',
 ): { email: string; isVerified: boolean } {
   const given = documents
     .map((claims) => addressesIn(claims, name))
@@ -215,7 +236,10 @@ export function emailOf(
   const others = documents.flatMap((claims) =>
     Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)),
   )
-  const isVerified = documents.every(({ email_verified: claim }) => isNotDenied(claim))
+  const isVerified = documents.every(
+    ({ email_verified: claim, xms_edov: domain }) =>
+      isNotDenied(claim) && !(name === 'email' && isDomainDenied(domain)),
+  )
   return { email: soleAddress(given ?? [], others), isVerified }
 }
 
@@ -323,10 +347,13 @@ export async function discover(connection: OidcConnection) {
     )
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
     const fetchResponse = fetchFromProvider(maxResponseBytes)
-    configuration[client.customFetch] = (url, options) =>
-      url === metadata.jwks_uri
-        ? fetchKeys(connection, url, options as RequestOptions)
-        : fetchResponse(url, options)
+    const { href: tokenUrl } = new URL(metadata.token_endpoint)
+    configuration[client.customFetch] = async (url, options) => {
+      if (url === metadata.jwks_uri)
+        return fetchKeys(connection, url, options as RequestOptions)
+      const response = await fetchResponse(url, options)
+      return url === tokenUrl ? withoutNulls(response) : response
+    }
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
@@ -367,6 +394,21 @@ async function fetchKeys(
     log.warn(failed, 'the keys of a provider could not be fetched: the last ones serve')
     return Response.json(JSON.parse(copy.body))
   }
+}
+
+/**
+ * Returns a response without the members of its JSON that are null. Some providers send
+ * null for a missing value, which the library rejects.
+ */
+async function withoutNulls(response: Response): Promise<Response> {
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null)
+  if (typeof body !== 'object' || body === null) return response
+
+  const present = Object.entries(body).filter(([, value]) => value !== null)
+  return new Response(JSON.stringify(Object.fromEntries(present)), response)
 }
 
 const unreadResponses = {
