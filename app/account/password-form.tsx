@@ -2,6 +2,7 @@
 
 import { Field } from '@/app/_ui/field'
 import { PasswordField } from '@/app/_ui/password-field'
+import { UserName } from '@/app/_ui/user-name'
 import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
@@ -31,14 +32,7 @@ export function PasswordForm({
 }: Properties) {
   return (
     <form className="form" method="post" action="/account/update">
-      <input
-        type="text"
-        name="username"
-        autoComplete="username"
-        value={email}
-        hidden
-        readOnly
-      />
+      <UserName email={email} />
       <Field
         {...{ prefix }}
         id="current"

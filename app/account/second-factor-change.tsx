@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Field } from '@/app/_ui/field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
+import { UserName } from '@/app/_ui/user-name'
 import * as paths from '@/lib/contract/paths'
 import { type Content, post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
@@ -39,7 +40,8 @@ export function SecondFactorChange({
   const form = useForm()
 
   async function submit(): Promise<void> {
-    const given = Object.fromEntries(new FormData(form.element.current!))
+    const { username, ...given } = Object.fromEntries(new FormData(form.element.current!))
+
     const empty = Object.keys(given).find((name) => given[name] === '')
     const field = empty === 'password' ? 'password' : 'code'
     const path = started ? paths.confirmSecondFactor : changes[change]
@@ -82,15 +84,18 @@ export function SecondFactorChange({
         onSubmit={submit}
       >
         {!started && (
-          <Field
-            id="password"
-            type="password"
-            label={texts.current}
-            prefix={shared.errorPrefix}
-            error={form.problem?.field === 'password' && form.problem.text}
-            enterKeyHint="go"
-            autoComplete="current-password"
-          />
+          <>
+            <UserName email={email} />
+            <Field
+              id="password"
+              type="password"
+              label={texts.current}
+              prefix={shared.errorPrefix}
+              error={form.problem?.field === 'password' && form.problem.text}
+              enterKeyHint="go"
+              autoComplete="current-password"
+            />
+          </>
         )}
         {(started || change !== 'setUp') && (
           <CodeField

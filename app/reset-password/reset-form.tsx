@@ -4,6 +4,7 @@ import { useLayoutEffect } from 'react'
 import { Address } from '@/app/_ui/address'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { isRetryable, markPageReady, type Step } from '@/app/_ui/use-attempts'
+import { UserName } from '@/app/_ui/user-name'
 import type { Issue } from '@/lib/contract/errors'
 import * as paths from '@/lib/contract/paths'
 import { post } from '@/lib/page/post'
@@ -100,15 +101,7 @@ export function ResetForm(properties: Properties) {
         scripts="data-needs-script"
         onSubmit={submit}
       >
-        {/* A password manager saves the new password under this user name. */}
-        <input
-          type="text"
-          name="username"
-          autoComplete="username"
-          value={email ?? ''}
-          hidden
-          readOnly
-        />
+        <UserName email={email ?? ''} />
         <NewPasswordField
           {...{ texts, minLength, app, email, problem, pending }}
           prefix={shared.errorPrefix}

@@ -318,6 +318,34 @@ test('an existing second factor can be changed even if SECOND_FACTOR is off', as
   await expect(page.getByText('Recovery codes left: 10')).toBeVisible()
 })
 
+test('forms with a password name the account for password managers, and do not send the name', async ({
+  page,
+  sql,
+}) => {
+  const complaints = complaintsOf(page.context())
+  const forms = page.locator('form:has(#password)')
+  const userName = forms.locator('[autocomplete=username]')
+  const factorUser = await newFactorUser(sql)
+  for (const [user, recoveryCode, changes] of [
+    [await newPasswordUser(sql, { cost: 4 }), '', ['', 'setUp']],
+    [factorUser, factorUser.recoveryCodes[0], ['', 'newCodes', 'switchOff']],
+  ] as const) {
+    await openAccount(page, user, { recoveryCode })
+    for (const change of changes) {
+      await page.goto(`${server.url}/account?change=${change}`)
+      await expect(forms).toHaveCount(1)
+      await expect(userName).toHaveValue(user.email)
+      await expect(userName).toBeHidden()
+    }
+  }
+
+  const sent = page.waitForRequest(`**${paths.removeSecondFactor}`)
+  await password(page).fill(factorUser.password)
+  await send(code(page), totp(factorUser.secret))
+  expect(Object.keys((await sent).postDataJSON())).toEqual(['password', 'code'])
+  expect(complaints).toEqual([])
+})
+
 test('renews an expired JWT, and shows what has changed since the page was opened', async ({
   page,
   sql,

@@ -42,7 +42,7 @@ export async function violationsOf(
 
 /**
  * Returns the problems of a page: axe violations, no or several <h1>, wide content, bare
- * icons, low buttons.
+ * icons, low buttons, passwords without a user name.
  */
 export async function problemsOf(page: Page): Promise<string[]> {
   const measured = await page.evaluate(() => {
@@ -61,6 +61,9 @@ export async function problemsOf(page: Page): Promise<string[]> {
       (each) => getComputedStyle(each).backgroundColor === 'rgba(0, 0, 0, 0)',
     )
     const heights = buttons!.map((button) => button.getBoundingClientRect().height)
+    const nameless = document.querySelectorAll(
+      'form:has([type=password]):not(:has([autocomplete=username]))',
+    )
     return [
       ...(titles!.length === 1 ? [] : [`${titles!.length} headings of level 1`]),
       ...(scrollWidth > innerWidth ? [`${scrollWidth} pixels wide`] : []),
@@ -68,6 +71,7 @@ export async function problemsOf(page: Page): Promise<string[]> {
       ...heights
         .filter((height) => height > 0 && height < 44)
         .map((height) => `a button ${height} pixels high`),
+      ...[...nameless].map(() => 'a form with a password but no user name'),
     ]
   })
   return [...(await violationsOf(page)), ...measured]

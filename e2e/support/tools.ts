@@ -2,35 +2,42 @@ import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright'
 
-// The headless shell is first, because it has no desktop windows and takes half the CPU
-// time.
-const browserNames =
-  'chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable'.split(
-    ' ',
-  )
-const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
+// The shell is first, because it takes half the CPU time of a browser with windows.
+const browsers = {
+  shell: ['chromium-headless-shell'],
+  full: [
+    'chromium',
+    'chromium-browser',
+    'google-chrome',
+    'google-chrome-stable',
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+    chromium.executablePath(),
+  ],
+}
 
 /**
- * Returns the path of Chromium from CHROMIUM_PATH, the system or Playwright. If it is
- * missing, installs it or throws an error with the command to install it.
+ * Returns the path of Chromium: CHROMIUM_PATH, or a program of the system or of
+ * Playwright. CHROMIUM selects the kind, `full` or `shell`. If the program is missing,
+ * installs it or throws an error with the command to install it.
  */
 export function findChromium(): string {
-  const found = () =>
-    [
-      process.env.CHROMIUM_PATH,
-      ...browserNames.map(findProgram),
-      macBrowser,
-      chromium.executablePath(),
-    ].find((path) => path && existsSync(path))
-  if (!found()) install('chromium-headless-shell')
-  return (
-    found() ??
-    missing(
-      'Chromium',
-      'apt-get install chromium-headless-shell',
-      'npx playwright install --with-deps chromium',
-    )
-  )
+  const { CHROMIUM_PATH, CHROMIUM } = process.env
+  if (CHROMIUM_PATH) return CHROMIUM_PATH
+  const isKnown = !CHROMIUM || Object.hasOwn(browsers, CHROMIUM)
+  if (!isKnown) throw new Error('CHROMIUM must be full or shell.')
+
+  const wanted = CHROMIUM
+    ? browsers[CHROMIUM as keyof typeof browsers]
+    : [...browsers.shell, ...browsers.full]
+  const find = () => wanted.map(findProgram).find(Boolean)
+  const found = find()
+  if (found) return found
+
+  const debianPackage = wanted[0]!
+  install(debianPackage)
+  const command =
+    CHROMIUM === 'shell' ? [] : ['npx playwright install --with-deps chromium']
+  return find() ?? missing('Chromium', `apt-get install ${debianPackage}`, ...command)
 }
 
 /**
@@ -96,11 +103,13 @@ function areInstalled(debianPackages: string[]): boolean {
   }
 }
 
+/** Returns the path of a program, given its name or its absolute path. */
 function findProgram(name: string): string | undefined {
-  return (process.env.PATH ?? '')
-    .split(':')
-    .map((folder) => `${folder}/${name}`)
-    .find((path) => existsSync(path))
+  const folders = (process.env.PATH ?? '').split(':')
+  const paths = name.startsWith('/')
+    ? [name]
+    : folders.map((folder) => `${folder}/${name}`)
+  return paths.find((path) => existsSync(path))
 }
 
 const servicePolicy = '/usr/sbin/policy-rc.d'
