@@ -7,7 +7,7 @@ const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 // in e2e/.
 export default defineConfig({
   test: {
-    include: ['{lib,app,bin,docs,prisma}/**/*.spec.{ts,tsx}', 'proxy.spec.ts'],
+    include: ['{lib,app,bin,deploy,docs,prisma}/**/*.spec.{ts,tsx}', 'proxy.spec.ts'],
     maxWorkers: '100%',
     isolate: false, // a process for each file would take as much CPU time as the tests
     testTimeout: 30_000,

@@ -1,7 +1,7 @@
 // `npm run build`: builds the app and the production folder, which has the server and the
 // commands in JavaScript.
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { build } from 'esbuild'
@@ -29,7 +29,9 @@ const { relativeAppDir } = JSON.parse(
 )
 const folder = `.next/standalone/${relativeAppDir}/`
 rmSync(`${folder}server.js`) // the server that Next.js generated
-rmSync(`${folder}.env`, { force: true }) // its secrets must stay on this machine
+// Next.js copies env files. Their secrets must stay on this machine.
+for (const file of readdirSync(folder))
+  if (file.startsWith('.env') && file !== '.env.example') rmSync(folder + file)
 for (const part of [
   '.next/static',
   'public',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { expect, test } from 'vitest'
 import { project } from '../bin/local'
+import { isIgnoredByImage } from '../e2e/support/docker-ignore'
 import { anchors, documents, files, prose } from '../e2e/support/documents'
 import { errors } from '../lib/contract/errors'
 import { operations } from '../lib/contract/operations'
@@ -157,20 +158,28 @@ test('the env file loader reads every value of .env.example exactly as written',
   }
 })
 
+const envFiles = [
+  '.env',
+  '.env.local',
+  '.env.production',
+  '.env.production.local',
+  '.env.staging',
+  'deploy/.env',
+  'examples/dashboard/.env.production',
+]
+
 test('git ignores every env file but .env.example', () => {
-  const ignored = [
-    '.env',
-    '.env.local',
-    '.env.development.local',
-    '.env.production.local',
-    '.env.test.local',
-  ]
   const printed = execFileSync(
     'git',
-    ['check-ignore', '--no-index', ...ignored, '.env.example'],
+    ['check-ignore', '--no-index', ...envFiles, '.env.example'],
     { cwd: project },
   )
-  expect(printed.toString().trim().split('\n')).toEqual(ignored)
+  expect(printed.toString().trim().split('\n')).toEqual(envFiles)
+})
+
+test('the build of the image ignores every env file but .env.example', () => {
+  const others = ['.env.example', 'deploy/build.sh', 'lib/settings/env.ts']
+  expect([...envFiles, ...others].filter(isIgnoredByImage)).toEqual(envFiles)
 })
 
 test('docs/api.md contains every operation, error and issue of the contract, and the rate limit', () => {

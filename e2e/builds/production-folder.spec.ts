@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { project } from '../../bin/local'
+import { isIgnoredByImage } from '../support/docker-ignore'
 import { files } from '../support/documents'
 import {
   exchangePath,
@@ -80,12 +81,10 @@ const run = async (
 test.beforeAll(async () => {
   test.setTimeout(600_000)
   const checkout = `${temporary}checkout/`
-  const ignored = readFileSync(`${project}deploy/Dockerfile.dockerignore`, 'utf8')
-    .trim()
-    .split('\n') // files that the image ignores
-  const isIgnored = (file: string) =>
-    ignored.some((path) => file === path || file.startsWith(`${path}/`))
-  for (const file of files) if (!isIgnored(file)) cpSync(project + file, checkout + file)
+  for (const file of files)
+    if (!isIgnoredByImage(file)) cpSync(project + file, checkout + file)
+  for (const file of ['.env', '.env.production'])
+    writeFileSync(checkout + file, 'SECRET_OF_THE_BUILDER=secret\n')
   rmSync(`${checkout}public/brand`, { recursive: true, force: true })
   mkdirSync(`${checkout}public/brand`)
   for (const [file, content] of Object.entries(brand))
@@ -113,7 +112,7 @@ test('deploy/build.sh makes a folder of at most 150 MB that runs with only Node.
     expect(bytes).toBeLessThan(150 * 1024 * 1024)
     expect(
       entries.filter((entry) =>
-        /^(\.env|\.git|node_modules\/(tsx|esbuild|prisma-cli|typescript))(\/|$)/.test(
+        /^\.env|^(\.git|node_modules\/(tsx|esbuild|prisma-cli|typescript))(\/|$)/.test(
           entry,
         ),
       ),

@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from 'node:tls'
 import { type APIRequestContext, request } from 'playwright/test'
 import {
   exchangePath,
@@ -145,3 +149,60 @@ test('no request fails when one process is restarted after the other', async ({
   expect(failures).toEqual([])
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(50)
 })
+
+test('no output of a proxy contains the query of a URL, even if a process is stopped', async () => {
+  const [port, httpPort, adminPort] = await Promise.all(
+    Array.from({ length: 3 }, freePort),
+  )
+  const caddy = await startCaddy(port!, httpPort!, adminPort!, ports, '1s')
+  const token = randomUUID()
+  const path = `/reset-password?token=${token}`
+  const get = async (proxy: ReverseProxy, url = proxy.url) => {
+    const client = await connectTo(proxy)
+    const response = await client.get(url + path, { maxRedirects: 0 })
+    await client.dispose()
+    return response.status()
+  }
+  const kill = async ({ process }: Server) => {
+    process.kill('SIGKILL')
+    await once(process, 'exit')
+  }
+  const both = [caddy, proxies.nginx]
+  try {
+    expect(await Promise.all(both.map((proxy) => get(proxy, proxy.httpUrl)))).toEqual([
+      308, 301,
+    ])
+    await kill(servers[0]!)
+    expect(await get(proxies.nginx)).toBe(200) // from the other process
+    await kill(servers[1]!)
+    for (const proxy of both) expect([502, 503]).toContain(await get(proxy))
+
+    expect(await pipeline(proxies.nginx, path, 900)).toContain('HTTP/1.1 429')
+
+    // Operators still see there that a process is down.
+    await expect.poll(caddy.output).toContain('health_checker.active')
+    for (const proxy of both) {
+      const lines = proxy.output().split('\n')
+      expect(
+        lines.find((line) => line.includes(token)),
+        proxy.name,
+      ).toBeUndefined()
+    }
+  } finally {
+    await caddy.stop()
+  }
+})
+
+/** Sends requests without waiting for a response, and returns all responses. */
+function pipeline({ url }: ReverseProxy, path: string, count: number): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({
+    host: hostname,
+    port: Number(port),
+    rejectUnauthorized: false,
+  })
+  const head = `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n`
+  socket.write(`${head}\r\n`.repeat(count - 1))
+  socket.write(`${head}Connection: close\r\n\r\n`)
+  return text(socket)
+}
