@@ -293,6 +293,35 @@ test.describe('an account without access', () => {
     expect(await page(visitor), 'forgotten').not.toContain(address)
   })
 
+  test('can be replaced at the same connection with a link on the page', async () => {
+    provider.behavior.metadata = everyPrompt
+    const slug = await connect(provider, { provision: false })
+    const start = `/api/auth/sso/${slug}/start`
+    const visitor = new Visitor(server.url)
+    const landing = await visitor.signIn(slug, '/reports')
+    const html = await page(visitor, landing.pathname + landing.search)
+    const links = [...html.matchAll(/<a class="button[^"]*" href="([^"]+)">([^<]+)/g)]
+    expect(links.map(([, href, label]) => [label, href])).toEqual([
+      ['Sign in again', `${start}?next=%2Freports`],
+      ['Sign in another way', '/sign-in?next=%2Freports'],
+    ])
+    for (const path of ['/sso/callback', '/sso/callback?error=access_denied'])
+      expect(await page(visitor, path)).not.toContain(start)
+    const again = await visitor.open(links[0]![1]!)
+    expect(again.searchParams.get('prompt')).toBe('select_account')
+    expect(await page(visitor), 'forgotten').not.toContain(start)
+
+    for (const cookie of [
+      'ask-account.',
+      'ask-account..',
+      'ask-account..a/b',
+      'ask-login.',
+    ]) {
+      visitor.cookies.set('ask', cookie)
+      expect(await page(visitor), cookie).not.toContain('/api/auth/sso/')
+    }
+  })
+
   // Accounts without a usable email address, and the name that the page shows, if any.
   const named: Record<string, [name: string | null, person: Record<string, unknown>]> = {
     'in another claim': [

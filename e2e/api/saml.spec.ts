@@ -454,6 +454,7 @@ test('ForceAuthn is only in the first request after a sign-out or after a sign-i
   expect(html).toContain(
     `<bdi class="account" translate="no">${keepSecret(`ada@${strict}.example.org`)}</bdi>`,
   )
+  expect(html).toContain(`href="/api/auth/sso/${strict}/start"`)
   expect(authnRequestIn((await visitor.begin(strict)).url)).toContain('ForceAuthn="true"')
   expect(authnRequestIn((await visitor.begin(strict)).url)).not.toContain('ForceAuthn')
   visitor.cookies.set('ask', 'ask-login.') // the cookie that a page sets after a sign-out

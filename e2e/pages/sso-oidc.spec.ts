@@ -199,8 +199,11 @@ test('if an account has no access, names it on the page but in no URL, and asks 
     page.getByText(`Your organization signed you in as ada@${domain}`),
   ).toBeVisible()
   expect(await page.evaluate(() => document.cookie)).not.toContain('ask')
+  await expect(page.getByRole('link', { name: 'Sign in another way' })).toHaveAttribute(
+    'href',
+    '/sign-in?next=%2Freports',
+  )
   await page.getByRole('link', { name: 'Sign in again' }).click()
-  await page.getByRole('link', { name: `Continue with Acme ${slug}` }).click()
   await atProvider(page)
   await start(page)
   await atProvider(page)

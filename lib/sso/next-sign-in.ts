@@ -12,25 +12,40 @@ const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 }
 const maxAddressLength = 254
 const again = 'sign-in-began-again'
 
+/** An account that had no access, and the slug of the connection that sent it. */
+type Rejected = { account: string | undefined; connection: string }
+
 /**
- * Returns the cookie for the next start of a sign-in. Null deletes it. Stores `account`
+ * Returns the cookie for the next start of a sign-in. Null deletes it. Stores the account
  * if it is an email address.
  */
-export function askCookie(ask: Ask | null, account = ''): string {
+export function askCookie(ask: Ask | null, rejected?: Rejected): string {
   if (ask === null) return setCookie('ask', '', 0)
+  const { account = '', connection } = rejected ?? {}
   const address = isAddress(account) ? Buffer.from(account).toString('base64url') : ''
-  return setCookie('ask', `ask-${ask}.${address}`, askSeconds[ask])
+  const value = [`ask-${ask}`, address, ...(connection ? [connection] : [])].join('.')
+  return setCookie('ask', value, askSeconds[ask])
 }
 
 /**
- * Returns what the next start asks for, and the address that had no access. Both can be
- * null.
+ * Returns what the next start asks for, the address that had no access, and the slug of
+ * its connection. Each can be null.
  */
-export function askOf(headers: Headers): { ask: Ask | null; address: string | null } {
-  const [, ask = null, account = ''] =
-    /^ask-(account|login)\.([\w-]*)$/.exec(cookieOf(headers, 'ask') ?? '') ?? []
+export function askOf(headers: Headers): {
+  ask: Ask | null
+  address: string | null
+  connection: string | null
+} {
+  const [, ask = null, account = '', connection = null] =
+    /^ask-(account|login)\.([\w-]*)(?:\.([a-z0-9-]+))?$/.exec(
+      cookieOf(headers, 'ask') ?? '',
+    ) ?? []
   const address = Buffer.from(account, 'base64url').toString()
-  return { ask: ask as Ask | null, address: isAddress(address) ? address : null }
+  return {
+    ask: ask as Ask | null,
+    address: isAddress(address) ? address : null,
+    connection,
+  }
 }
 
 /**

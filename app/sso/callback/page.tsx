@@ -9,6 +9,7 @@ import { texts } from '@/lib/page/language'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
+import { startPath } from '@/lib/sso/connection'
 import { askOf } from '@/lib/sso/next-sign-in'
 import earlyExchangeScript from './early-exchange.inline.js?raw'
 import { SsoLanding } from './sso-landing'
@@ -39,8 +40,10 @@ export default async function SsoCallbackPage({
   if (error !== undefined) {
     const reason = isKnown(error, sso.rejected) ? error : 'other'
     const { title, body } = sso.rejected[reason]
-    const address = error === 'no_access' ? askOf(await headers()).address : null
-    const [before, after] = sso.rejected.no_access.as.split('{email}')
+    const { address = null, connection = null } =
+      error === 'no_access' ? askOf(await headers()) : {}
+    const { as, elsewhere } = sso.rejected.no_access
+    const [before, after] = as.split('{email}')
     return (
       <Screen app={app} title={title} icon={icons[reason] ?? 'lock'}>
         {address ? (
@@ -52,7 +55,16 @@ export default async function SsoCallbackPage({
         ) : (
           <p>{body}</p>
         )}
-        {signIn}
+        {connection ? (
+          <Actions
+            links={[
+              [startPath(connection, nextUrl), shared.signInAgain],
+              [signInUrl, elsewhere],
+            ]}
+          />
+        ) : (
+          signIn
+        )}
         <Reference id="#" shared={shared} />
       </Screen>
     )

@@ -196,6 +196,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
         title: `Sie haben keinen Zugang zu ${app}`,
         body: `Ihre Organisation hat Sie angemeldet, aber mit Ihrem Konto können Sie ${app} nicht nutzen. Melden Sie sich erneut an, um ein anderes Konto zu wählen, oder bitten Sie Ihre IT-Abteilung um Zugang.`,
         as: `Ihre Organisation hat Sie als {email} angemeldet. Mit diesem Konto können Sie ${app} nicht nutzen. Melden Sie sich erneut an, um ein anderes Konto zu wählen, oder bitten Sie Ihre IT-Abteilung um Zugang.`,
+        elsewhere: 'Auf andere Weise anmelden',
       },
       connection_unavailable: {
         title: 'Diese Anmeldemethode ist nicht verfügbar',

@@ -195,6 +195,7 @@ export const en = (app: string, passwordMinLength: number) => ({
         title: `You don’t have access to ${app}`,
         body: `Your organization signed you in, but your account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
         as: `Your organization signed you in as {email}, and this account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
+        elsewhere: 'Sign in another way',
       },
       connection_unavailable: {
         title: 'This way to sign\u00a0in isn’t available',

@@ -196,6 +196,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
         title: `No tiene acceso a ${app}`,
         body: `Ha iniciado sesión en su organización, pero su cuenta no se puede usar con ${app}. Inicie sesión de nuevo para elegir otra cuenta o pida acceso a su departamento de informática.`,
         as: `Ha iniciado sesión en su organización como {email}, pero esta cuenta no se puede usar con ${app}. Inicie sesión de nuevo para elegir otra cuenta o pida acceso a su departamento de informática.`,
+        elsewhere: 'Iniciar sesión de otra forma',
       },
       connection_unavailable: {
         title: 'Esta forma de iniciar sesión no está disponible',

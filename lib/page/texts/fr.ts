@@ -195,6 +195,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         title: `Vous n’avez pas accès à ${app}`,
         body: `Votre organisation a validé la connexion, mais votre compte ne permet pas d’utiliser ${app}. Reconnectez-vous pour choisir un autre compte, ou demandez l’accès à votre service informatique.`,
         as: `Votre organisation vous a connecté en tant que {email}, mais ce compte ne permet pas d’utiliser ${app}. Reconnectez-vous pour choisir un autre compte, ou demandez l’accès à votre service informatique.`,
+        elsewhere: 'Se connecter autrement',
       },
       connection_unavailable: {
         title: 'Ce mode de connexion n’est pas disponible',

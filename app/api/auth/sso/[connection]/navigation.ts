@@ -72,9 +72,11 @@ export function ssoRoute(
             startPath(params.connection!, returnTo.next ?? thrown.next, 'again'),
           )
         // the provider will let the user choose another account next time, and the page
-        // will show the rejected account
-        if (thrown.error === 'no_access')
-          setCookies([askCookie('account', thrown.account)])
+        // will show the rejected account and a link to the connection
+        if (thrown.error === 'no_access') {
+          const { account } = thrown
+          setCookies([askCookie('account', { account, connection: params.connection! })])
+        }
         return explain(thrown.error)
       }
       // A page explains the error, because a user can't read JSON.
