@@ -10,7 +10,7 @@ import { substitutePage } from '@/lib/page/substitute-page'
 import { tokenHashHeader } from '@/lib/page/url-secret'
 import { browserCookie, browserOf, challengeCookie, cookieOf } from '@/lib/session/cookie'
 import { isHttps, sendsMail } from '@/lib/settings/env'
-import { askCookie } from '@/lib/sso/next-sign-in'
+import { askCookie, askOf } from '@/lib/sso/next-sign-in'
 import { inTime } from './look-up'
 
 /**
@@ -165,9 +165,22 @@ async function forwardToPage(
   )
     response.headers.append('Set-Cookie', askCookie('login'))
   if (path === '/sign-in' && searchParams.has('another'))
-    for (const cookie of [askCookie('account'), challengeCookie(null)])
+    for (const cookie of cookiesForAnother(request.headers))
       response.headers.append('Set-Cookie', cookie)
   return response
+}
+
+/**
+ * Returns the cookies for a sign-in with another account. The provider must ask who signs
+ * in if the browser had an account. After a sign-out, it already has to ask more.
+ */
+function cookiesForAnother(headers: Headers): string[] {
+  const hadAccount = hasSession(headers) || cookieOf(headers, 'challenge') !== null
+  const isAsked = askOf(headers).ask === 'login'
+  return [
+    challengeCookie(null),
+    ...(hadAccount && !isAsked ? [askCookie('account')] : []),
+  ]
 }
 
 const fixedHeaders = {

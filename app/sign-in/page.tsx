@@ -4,7 +4,7 @@ import { NeedsScript } from '@/app/_ui/needs-script'
 import { Actions, Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
 import { texts } from '@/lib/page/language'
-import { nextDestination } from '@/lib/page/next-path'
+import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { findBrowserChallenge } from '@/lib/second-factor/challenge'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
@@ -54,7 +54,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
   const isStart = [another, error, step].every((parameter) => parameter === undefined)
   // At this URL, kept-email.inline.js deletes the address, and page-proxy.ts makes the
   // provider ask who signs in.
-  const anotherUrl = `/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`
+  const anotherUrl = signInPageUrl('/sign-in', next, { another: true })
   const challenged = isStart
     ? await lookUp('a challenge', findBrowserChallenge(await headers()))
     : null

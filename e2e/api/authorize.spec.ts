@@ -177,6 +177,76 @@ test('redirects a browser without a session to the sign-in page, with the reques
   }
 })
 
+/** Cookies that cannot renew a session of a browser. */
+const unusable: Record<string, (browser: Tokens, other: Tokens) => Partial<Tokens>> = {
+  'a live JWT alone': ({ token }) => ({ token }),
+  'a live JWT and an outdated refresh token': (browser) => browser,
+  'a live JWT and the refresh token of a session that has ended': ({ token }, other) => ({
+    token,
+    refreshToken: other.refreshToken,
+  }),
+  'a live JWT and a fabricated refresh token': ({ token, refreshToken }) => ({
+    token,
+    refreshToken: keepSecret(refreshToken.replace(/.{4}$/, 'AAAA')),
+  }),
+}
+for (const [what, cookiesOf] of Object.entries(unusable)) {
+  test(`with ${what}, issues no code, and asks the user to sign in`, async ({
+    user,
+    post,
+    url,
+    sql,
+  }) => {
+    const [browser, other] = [await signIn(post, user), await signIn(post, user)]
+    await post(paths.signOut, { refreshToken: other.refreshToken })
+    if (what.includes('outdated'))
+      await sql(
+        `UPDATE sessions SET generation = 2, rotated_at = now() - interval '1 hour' WHERE id = $1`,
+        [claimsOf(browser.token).sid],
+      )
+    const cookies = cookiesOf(browser, other)
+    const { query } = newRequest()
+    const location = (await authorize(url, query, cookies)).headers.get('location')!
+    const next = encodeURIComponent(`${paths.authorize}?${query}`)
+    expect(location).toBe(`/sign-in?another&next=${next}`)
+    expect(
+      await sql('SELECT 1 FROM exchange_codes WHERE parent_id = $1', [
+        claimsOf(browser.token).sid,
+      ]),
+    ).toEqual([])
+
+    const headers = {
+      Cookie: `session=${cookies.token}; refresh=${cookies.refreshToken ?? ''}`,
+      'X-Forwarded-For': newAddress(),
+    }
+    const page = await (await fetch(url + location, { headers })).text()
+    expect(page).toContain('name="email"')
+    expect(page).not.toContain('signed in')
+  })
+}
+
+test('makes the provider ask who signs in only if the browser was signed in', async ({
+  user,
+  post,
+  url,
+}) => {
+  const { token } = await signIn(post, user)
+  const cases = [
+    ['', []],
+    [`session=${token}`, [expect.stringMatching(/^ask=ask-account\.;/)]],
+    [`session=${token}; ask=ask-login.`, []], // the stricter question after a sign-out stays
+  ] as const
+  for (const [Cookie, expected] of cases) {
+    const headers = { Cookie, 'X-Forwarded-For': newAddress() }
+    const response = await fetch(`${url}/sign-in?another`, { headers })
+    const cookies = response.headers.getSetCookie()
+    expect(
+      cookies.filter((cookie) => cookie.startsWith('ask=')),
+      Cookie,
+    ).toEqual(expected)
+  }
+})
+
 test('never redirects to a URL that is not registered', async ({ user, post, url }) => {
   const browser = await signIn(post, user)
   const { app, reports } = dashboards
@@ -230,7 +300,7 @@ test('never redirects to a URL that is not registered', async ({ user, post, url
 })
 
 test('accepts only top-level browser navigations', async ({ user, post, url }) => {
-  const { token } = await signIn(post, user)
+  const { refreshToken } = await signIn(post, user)
   const statuses = {
     'navigate document same-origin': 303,
     'navigate document cross-site': 303,
@@ -248,7 +318,7 @@ test('accepts only top-level browser navigations', async ({ user, post, url }) =
     }
     const headers = {
       ...sent,
-      Cookie: `session=${token}`,
+      Cookie: `refresh=${refreshToken}`,
       'X-Forwarded-For': newAddress(),
     }
     const response = await send(`${url}${paths.authorize}?${newRequest().query}`, {

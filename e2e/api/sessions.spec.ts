@@ -1,9 +1,9 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
-import { signSessionToken } from '../../lib/session/jwt'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { documentedFetch } from '../support/documented'
+import { expireToken } from '../support/expired-token'
 import {
   type ApiResponse,
   exchangePath,
@@ -410,14 +410,22 @@ test.describe('POST /api/auth/sign-out', () => {
     'the refresh token in the body': ({ refreshToken }) => [{ refreshToken }, {}],
     'the Bearer token': ({ token }) => [{}, { Authorization: `Bearer ${token}` }],
     'the session cookie': ({ token }) => [{}, { Cookie: `session=${token}` }],
+    'an expired Bearer token': ({ token }) => [
+      {},
+      { Authorization: `Bearer ${expireToken(token!)}` },
+    ],
+    'an expired session cookie': ({ token }) => [
+      {},
+      { Cookie: `session=${expireToken(token!)}` },
+    ],
     'the refresh cookie with an expired session cookie': ({ token, refreshToken }) => [
       {},
-      { Cookie: `session=${expired(token!)}; refresh=${refreshToken}` },
+      { Cookie: `session=${expireToken(token!)}; refresh=${refreshToken}` },
     ],
     'the cookies with an expired Bearer token': ({ token, refreshToken }) => [
       {},
       {
-        Authorization: `Bearer ${expired(token!)}`,
+        Authorization: `Bearer ${expireToken(token!)}`,
         Cookie: `session=${token}; refresh=${refreshToken}`,
       },
     ],
@@ -425,12 +433,6 @@ test.describe('POST /api/auth/sign-out', () => {
       { refreshToken: '' },
       { Cookie: `session=${token}; refresh=${refreshToken}` },
     ],
-  }
-  const expired = (token: string) => {
-    const { sub: userId, sid: sessionId, iat, email } = claimsOf(token)
-    const times = { authenticatedAt: iat - 60, issuedAt: iat - 60, expiresAt: iat - 1 }
-    const claims = { userId, email, sessionId, connection: null, amr: null, ...times }
-    return keepSecret(signSessionToken(claims))
   }
   for (const [what, how] of Object.entries(ways)) {
     test(`ends only the session of ${what}`, async ({ user, post, sql }) => {

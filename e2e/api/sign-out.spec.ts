@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { expireToken } from '../support/expired-token'
 import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { send } from '../support/raw-http'
@@ -80,6 +81,25 @@ test('without Sec-Fetch-Site, sign-out accepts the Origin of PUBLIC_URL', async 
       user.id,
     ]),
   ).toHaveLength(0)
+})
+
+test('a form with an expired session cookie ends the session', async ({
+  url,
+  user,
+  post,
+  sql,
+}) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  const { headers } = await send(`${url}/sign-out`, {
+    method: 'POST',
+    headers: { Cookie: `session=${expireToken(body.token!)}`, Origin: url },
+  })
+  expect(headers.location).toBe('/?signed-out')
+  expect(
+    await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
+      user.id,
+    ]),
+  ).toEqual([])
 })
 
 test('a sign-out that could not end the session still deletes the cookies, and logs an error', async () => {

@@ -185,6 +185,30 @@ test('signs in, starting at the sign-in page of this service', async ({ page }) 
   await expect(claim(page, 'email')).toHaveText(email)
 })
 
+test('a JWT beside an outdated refresh token leads to the sign-in form, and then to the dashboard', async ({
+  page,
+  sql,
+}) => {
+  const paths: string[] = []
+  page.on('framenavigated', (frame) => paths.push(new URL(frame.url()).pathname))
+  await page.goto(other.url)
+  await signInByPassword(page)
+  await page.waitForURL(`${other.url}/`)
+  await sql(
+    `UPDATE sessions SET generation = 2, rotated_at = now() - interval '1 hour' WHERE user_id = $1`,
+    [withPassword.id],
+  )
+  await page.goto(login.url)
+  await expect(heading(page)).toHaveText('You’re signed in')
+  paths.length = 0
+  await page.goto(`${dashboard.url}/reports`)
+  await isAtSignIn(page)
+  expect(paths).toEqual(['/sign-in'])
+  await signInByPassword(page)
+  await page.waitForURL(`${dashboard.url}/reports`)
+  await expect(claim(page, 'email')).toHaveText(withPassword.email)
+})
+
 test('opens a second dashboard without another sign-in, with a separate session', async ({
   page,
 }) => {
@@ -321,7 +345,9 @@ test.describe('the callback', () => {
       headers,
     )
     const started = await get(`${dashboard.url}/reports`, '')
-    const callback = locationOf(await get(locationOf(started), `session=${body.token}`))
+    const callback = locationOf(
+      await get(locationOf(started), `refresh=${body.refreshToken}`),
+    )
     for (const name of ['code', 'state']) keepSecret(callback.searchParams.get(name)!)
     return {
       cookie: keepSecret(cookieOf(started)),

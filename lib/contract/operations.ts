@@ -377,7 +377,7 @@ export const operations = {
     summary: 'End the sessions of the request.',
     description:
       'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.\n' +
-      'Ignores invalid and expired credentials. Always deletes the cookies. Without a token, send `{}`.',
+      'A JWT may have expired. Ignores invalid credentials. Always deletes the cookies. Without a token, send `{}`.',
     request: schemas.RefreshTokenRequest,
     requestExample: {},
     responseDescription: 'The sessions have ended, or there was none.',

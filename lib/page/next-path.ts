@@ -68,11 +68,19 @@ function isAuthorize(next: string): boolean {
 }
 
 /**
- * Returns the URL of the sign-in page. Adds `next`, the destination after the sign-in,
- * only to our own page.
+ * Returns the URL of the sign-in page. Adds parameters only to our own page: `next` is
+ * the destination after the sign-in. With `another`, the page never shows the account.
  */
-export function signInPageUrl(signInUrl: string, next: string | null): string {
-  return next && signInUrl === '/sign-in'
-    ? `/sign-in?next=${encodeURIComponent(next)}`
+export function signInPageUrl(
+  signInUrl: string,
+  next: string | null,
+  { another = false } = {},
+): string {
+  const parameters = [
+    another && 'another',
+    next && `next=${encodeURIComponent(next)}`,
+  ].filter(Boolean)
+  return signInUrl === '/sign-in' && parameters.length > 0
+    ? `/sign-in?${parameters.join('&')}`
     : signInUrl
 }

@@ -46,6 +46,17 @@ export async function findBrowserSession(headers: Headers): Promise<LiveSession 
 }
 
 /**
+ * Returns the live session that a browser's refresh cookie can renew, or null. The JWT
+ * does not count: a copy of it would get a dashboard's refresh token.
+ */
+export async function findRenewableSession(
+  headers: Headers,
+): Promise<LiveSession | null> {
+  const refreshToken = cookieOf(headers, 'refresh')
+  return refreshToken ? findRefreshableSession(refreshToken) : null
+}
+
+/**
  * Issues a code for a dashboard's session. Returns null if `sessionId` has ended or is a
  * dashboard's session.
  */

@@ -103,7 +103,7 @@ export function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
 
 /**
  * Returns the IDs of all sessions for which a request has valid credentials. A sign-out
- * ends them.
+ * ends them. JWTs may have expired.
  */
 export function presentedSessionIds(
   headers: Headers,
@@ -112,14 +112,18 @@ export function presentedSessionIds(
   return idsOf(
     [bearerOf(headers), cookieOf(headers, 'session')],
     [refreshToken, cookieOf(headers, 'refresh')],
+    { mayHaveExpired: true },
   )
 }
 
 async function idsOf(
   jwts: (string | null)[],
   refreshTokens: (string | null)[],
+  options: { mayHaveExpired?: boolean } = {},
 ): Promise<string[]> {
-  const verified = await Promise.all(jwts.map((jwt) => jwt && verifySessionToken(jwt)))
+  const verified = await Promise.all(
+    jwts.map((jwt) => jwt && verifySessionToken(jwt, options)),
+  )
   const read = refreshTokens.map(
     (refreshToken) => refreshToken && readRefreshToken(refreshToken),
   )

@@ -97,4 +97,10 @@ const rejected: Record<string, () => Promise<string> | string> = {
 for (const [what, make] of Object.entries(rejected)) {
   test(`${what} is rejected`, async () =>
     expect(await verifySessionToken(await make())).toBeNull())
+
+  const isExpired = what === 'an expired token'
+  test(`${what} is ${isExpired ? 'accepted' : 'rejected'} if it may have expired`, async () =>
+    expect(await verifySessionToken(await make(), { mayHaveExpired: true })).toEqual(
+      isExpired ? expect.objectContaining(subject) : null,
+    ))
 }

@@ -30,11 +30,17 @@ export function signSessionToken(session: SessionToken): string {
 
 let publicKeys: JWTVerifyGetKey | undefined
 
+export type SessionClaims = { userId: string; sessionId: string; expiresAt: Date }
+
 /**
  * Returns the claims of a session JWT, or null if it is invalid or expired. Does not
- * detect revoked sessions.
+ * detect revoked sessions. A sign-out sets `mayHaveExpired`, because a session outlives
+ * its JWTs.
  */
-export async function verifySessionToken(token: string) {
+export async function verifySessionToken(
+  token: string,
+  { mayHaveExpired = false } = {},
+): Promise<SessionClaims | null> {
   // here, because an exchange rarely needs it
   const { createLocalJWKSet, jwtVerify } = await import('jose')
   // caches the imported keys
@@ -46,6 +52,7 @@ export async function verifySessionToken(token: string) {
       algorithms: ['ES256'],
       typ: 'JWT',
       requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'],
+      ...(mayHaveExpired && { currentDate: new Date(0) }),
     })
     const { sub, sid, exp } = payload
     return {

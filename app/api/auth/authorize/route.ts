@@ -6,7 +6,7 @@ import { describeCause, log } from '@/lib/log'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { substitutePage } from '@/lib/page/substitute-page'
 import {
-  findBrowserSession,
+  findRenewableSession,
   issueDashboardCode,
   readAuthorizeRequest,
 } from '@/lib/session/authorize'
@@ -34,11 +34,12 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       return seeOther(callbackUrl(redirectUri, state, { error: 'invalid_request' }))
     }
     try {
-      const session = await findBrowserSession(headers)
+      const session = await findRenewableSession(headers)
       const code =
         session &&
         (await issueDashboardCode(session.sessionId, redirectUri, codeChallenge))
-      if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next))
+      // with `another`, because a live JWT would show the account instead of the form
+      if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next, { another: true }))
       addToLog({ userId: session.userId, sessionId: session.sessionId })
       return seeOther(callbackUrl(redirectUri, state, { code }))
     } catch (error) {
