@@ -85,11 +85,6 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   })
 }
 
-/** Returns the keys by which an attempt is counted. */
-export function keysOf(attempt: Attempt): string[] {
-  return countersOf(attempt).map(({ key }) => key)
-}
-
 /**
  * Returns the CTE that subtracts a successful attempt. Does not change windows that began
  * after it was counted.

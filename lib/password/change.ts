@@ -4,7 +4,6 @@ import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
-import { releaseAttempt } from './attempts'
 import { hashNewPassword, passwordFormatError } from './hash'
 import { type Client, checkPassword } from './sign-in'
 
@@ -30,8 +29,7 @@ export async function changePassword(
   const { currentPassword, password } = passwords
   const formatError = passwordFormatError(password)
   if (formatError) throw formatError
-  const { passwordHash, attempt } = await checkPassword(session, currentPassword, client)
-  await releaseAttempt(attempt)
+  const passwordHash = await checkPassword(session, currentPassword, client)
   const newHash = await hashNewPassword(password, [session.email, env().APP_NAME])
   const changed = Prisma.sql`(SELECT id FROM changed)`
   const count = await transaction(async (tx) => {

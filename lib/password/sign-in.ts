@@ -62,7 +62,10 @@ export async function signIn(
     const challenge = user.hasSecondFactor ? await challengeOf(user) : undefined
     if (!session && !challenge) continue
     if (user.upgraded) await upgrade(user, user.upgraded)
-    if (!session) throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
+    if (!session) {
+      await releaseAttempt(attempt)
+      throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
+    }
     return {
       ...session,
       knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt),
@@ -124,19 +127,20 @@ async function challengeOf({
 }
 
 /**
- * Verifies the password of a signed-in user, which counts as an attempt to sign in.
- * Throws like `signIn`.
+ * Verifies the password of a signed-in user, and returns its hash. A wrong password counts
+ * as an attempt to sign in. Throws like `signIn`.
  */
 export async function checkPassword(
   { userId, email }: LiveSession,
   password: string,
   client: Client,
-) {
+): Promise<string> {
   const attempt = await consumeAttempt(await attemptOf(accountOf(email), [email], client))
   const user = await verify([email], password, attempt)
   if (user?.userId !== userId)
     throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
-  return { passwordHash: user.passwordHash, attempt }
+  await releaseAttempt(attempt)
+  return user.passwordHash
 }
 
 /**

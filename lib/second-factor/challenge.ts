@@ -29,11 +29,8 @@ export function makeChallenge(user: UserWithFactor): Challenge {
   }
 }
 
-/**
- * The user of a valid challenge, the ID of the one session that it can start, and its
- * expiry in seconds since 1970.
- */
-type Challenged = UserWithFactor & { sessionId: string; expiresAt: number }
+/** The user of a valid challenge, and the ID of the one session that it can start. */
+type Challenged = UserWithFactor & { sessionId: string }
 
 /** Returns the user of a challenge that is still valid, or null. */
 export async function findChallenged(challenge: string): Promise<Challenged | null> {
@@ -49,7 +46,7 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) =>
     timingSafeEqual(mac(key, signed, user), given),
   )
-  return isValid ? { ...user, sessionId: sessionId!, expiresAt } : null
+  return isValid ? { ...user, sessionId: sessionId! } : null
 }
 
 /**

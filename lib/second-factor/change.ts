@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { dateFromEpoch, isUnexpired, Prisma, transaction } from '../database/prisma'
 import { type MailRequest, notice } from '../mail/outbox'
-import { refundAttempt, releaseAttempt } from '../password/attempts'
+import { refundAttempt } from '../password/attempts'
 import { type Client, checkPassword } from '../password/sign-in'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
@@ -30,7 +30,7 @@ export async function startEnrolment(
 ) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
-  await releaseAttempt((await checkPassword(session, password, client)).attempt)
+  await checkPassword(session, password, client)
   if (!user) throw new ApiError('SIGN_IN_INVALID')
   const secret = await newTotpSecret()
   const expiresAt = user.now + lifetimes.secondFactorStep
@@ -175,17 +175,13 @@ async function executeWithProof(
   const { password, ...given } = proof
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
-  const { attempt: ofPassword } = await checkPassword(session, password, client)
+  await checkPassword(session, password, client)
   const { proof: proven, attempt } = await checkCode(user, given)
-  const counted = {
-    keys: [...ofPassword.keys, ...attempt.keys],
-    endsAt: Math.max(ofPassword.endsAt, attempt.endsAt),
-  }
   const spent = await transaction(async (tx) => {
     await lockUsers(tx, [user.userId])
     const count = await tx.$executeRaw`
       WITH locked_user AS (SELECT id AS user_id FROM users WHERE ${isUnchanged(user)}), ${spend(proven)},
-        ${refundAttempt(counted, Prisma.sql`EXISTS (SELECT FROM spent)`)}
+        ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM spent)`)}
       SELECT 1 FROM spent`
     if (count > 0) await tx.$executeRaw(statement)
     return count

@@ -1,9 +1,7 @@
 import { ApiError } from '../contract/errors'
-import { lifetimes, passwordLimits } from '../contract/lifetimes'
 import { errorCode } from '../database/errors'
 import { Prisma } from '../database/prisma'
 import { notice } from '../mail/outbox'
-import { keysOf } from '../password/attempts'
 import { makeKnownBrowser } from '../password/known-browser'
 import {
   accountOf,
@@ -29,15 +27,11 @@ export async function signInWithSecondFactor(
   if (!user) throw new ApiError('CHALLENGE_INVALID')
   const { proof, attempt } = await checkCode(user, given)
 
-  const tried = await attemptOf(accountOf(user.email), [user.email], client)
-  // The password attempt was counted before the challenge was created, so its windows end
-  // at `endsAt` or earlier.
-  const endsAt =
-    user.expiresAt - lifetimes.secondFactorStep + passwordLimits.windowSeconds
-  const counted = {
-    keys: [...attempt.keys, ...keysOf(tried)],
-    endsAt: Math.max(attempt.endsAt, endsAt),
-  }
+  const { account, browser } = await attemptOf(
+    accountOf(user.email),
+    [user.email],
+    client,
+  )
   const isTotp = 'step' in proof
   const used = notice(
     'recovery-code-used',
@@ -49,7 +43,7 @@ export async function signInWithSecondFactor(
     isUnchanged(user),
     isTotp ? ['pwd', 'otp', 'mfa'] : ['pwd', 'mfa'],
     client,
-    counted,
+    attempt,
     isTotp ? spend(proof) : Prisma.sql`${spend(proof)}, ${used}`,
   ).catch((error) => {
     // 23505, unique_violation: the challenge has already started a session
@@ -58,7 +52,7 @@ export async function signInWithSecondFactor(
   if (session)
     return {
       ...session,
-      knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt),
+      knownBrowser: makeKnownBrowser(account, browser, session.startedAt),
     }
   if (!(await findChallenged(challenge))) throw new ApiError('CHALLENGE_INVALID')
   throw await unspendable(user.userId, given, proof)
