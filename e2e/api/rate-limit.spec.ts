@@ -1,6 +1,17 @@
-import { exchangePath, expect, postTo, resetPath, test } from '../support/fixtures'
+import { randomUUID } from 'node:crypto'
+import { decodeJwt } from 'jose'
+import * as paths from '../../lib/contract/paths'
+import { expireToken } from '../support/expired-token'
+import {
+  exchangePath,
+  expect,
+  newCode,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { violationsOf } from '../support/page-checks'
-import { newAddress } from '../support/secrets'
+import { keepSecret, newAddress } from '../support/secrets'
 import { countOf, sendMany } from '../support/send-many'
 import { startServer } from '../support/server'
 
@@ -65,9 +76,9 @@ test('applies one limit per IP address to all paths, and rejects further request
   const server = await startServer({ RATE_LIMIT_REQUESTS: String(allowed) })
   const { url } = server
   const headers = { 'X-Forwarded-For': newAddress() }
-  const paths = ['/api/health', '/api/nothing', exchangePath, resetPath]
+  const mixed = ['/api/health', '/api/nothing', exchangePath, resetPath]
   const responses = await sendMany(allowed, (index) =>
-    fetch(url + paths[index % paths.length], { headers }),
+    fetch(url + mixed[index % mixed.length], { headers }),
   )
   expect(countOf(responses, 429)).toBe(0)
   const sorted = responses.map(remainingOf).sort((a, b) => a - b)
@@ -145,5 +156,66 @@ test('without a proxy, counts requests by the address of the socket, up to the l
   }
   const { status, headers } = await fetch(`${server.url}/api/health`)
   expect([status, headers.get('ratelimit-policy')]).toEqual([429, '"platform";q=2;w=900'])
+  await server.stop()
+})
+
+test('counts requests with a valid token by session, and all others by IP address', async ({
+  user,
+}) => {
+  const server = await startServer({ RATE_LIMIT_REQUESTS: '4' })
+  const address = { 'X-Forwarded-For': newAddress() }
+  const signIn = async () => {
+    const headers = { 'X-Forwarded-For': newAddress() }
+    const code = await newCode(user)
+    return (await postTo(server.url + exchangePath, { code }, headers)).body
+  }
+  const [first, second, third] = [await signIn(), await signIn(), await signIn()]
+  const get = (token: string, headers = {}) =>
+    fetch(server.url + paths.getSession, {
+      headers: { ...address, Authorization: `Bearer ${token}`, ...headers },
+    })
+  const post = (path: string, body: object, headers = {}) =>
+    postTo(server.url + path, body, { ...address, ...headers })
+  const outcomeOf = (response: { status: number; headers: Headers }) => [
+    response.status,
+    remainingOf(response),
+  ]
+
+  // Requests without a valid token are counted together, whatever the token contains.
+  const otherSession = JSON.stringify({ ...decodeJwt(first.token!), sid: randomUUID() })
+  const forged = first.token!.replace(
+    /(?<=\.).+(?=\.)/,
+    Buffer.from(otherSession).toString('base64url'),
+  )
+  const altered = keepSecret(`${first.refreshToken!.slice(0, -4)}AAAA`)
+  expect(outcomeOf(await get(keepSecret(forged)))).toEqual([401, 3])
+  expect(outcomeOf(await get(expireToken(first.token!)))).toEqual([401, 2])
+  const refused = await post(paths.refreshSession, { refreshToken: altered })
+  expect(outcomeOf(refused)).toEqual([400, 1])
+  expect(outcomeOf(await post(paths.signOut, {}))).toEqual([200, 0])
+  const rejected = [
+    await get(forged),
+    await post(paths.refreshSession, { refreshToken: altered }),
+    await post(paths.signOut, { refreshToken: 1 }),
+    await post(paths.exchangeSsoCode, { code: 'x' }),
+  ]
+  expect(rejected.map(outcomeOf)).toEqual(rejected.map(() => [429, 0]))
+
+  // At the limit of its IP address, each session still has its own requests.
+  expect(outcomeOf(await get(first.token!))).toEqual([200, 3])
+  const { refreshToken } = first
+  const renewed = await post(paths.refreshSession, { refreshToken })
+  expect(outcomeOf(renewed)).toEqual([200, 2])
+  const Cookie = `session=${first.token}; refresh=${renewed.body.refreshToken}`
+  const ofCookie = await post(paths.refreshSession, {}, { Cookie })
+  expect(outcomeOf(ofCookie)).toEqual([200, 1])
+  const elsewhere = { 'X-Forwarded-For': newAddress() }
+  expect(outcomeOf(await get(first.token!, elsewhere))).toEqual([200, 0])
+  expect(outcomeOf(await get(first.token!, elsewhere))).toEqual([429, 0])
+  expect(outcomeOf(await post(paths.signOut, { refreshToken }))).toEqual([429, 0])
+  const expired = { Authorization: `Bearer ${expireToken(second.token!)}` }
+  expect(outcomeOf(await post(paths.signOut, {}, expired))).toEqual([200, 3])
+  const body = { refreshToken: third.refreshToken }
+  expect(outcomeOf(await post(paths.signOut, body))).toEqual([200, 3])
   await server.stop()
 })

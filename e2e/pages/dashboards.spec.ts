@@ -189,8 +189,12 @@ test('a JWT beside an outdated refresh token leads to the sign-in form, and then
   page,
   sql,
 }) => {
-  const paths: string[] = []
-  page.on('framenavigated', (frame) => paths.push(new URL(frame.url()).pathname))
+  const opened: string[] = []
+  page.on(
+    'request',
+    (request) =>
+      request.isNavigationRequest() && opened.push(new URL(request.url()).pathname),
+  )
   await page.goto(other.url)
   await signInByPassword(page)
   await page.waitForURL(`${other.url}/`)
@@ -200,10 +204,10 @@ test('a JWT beside an outdated refresh token leads to the sign-in form, and then
   )
   await page.goto(login.url)
   await expect(heading(page)).toHaveText('You’re signed in')
-  paths.length = 0
+  opened.length = 0
   await page.goto(`${dashboard.url}/reports`)
   await isAtSignIn(page)
-  expect(paths).toEqual(['/sign-in'])
+  expect(opened).toEqual(['/reports', '/api/auth/authorize', '/sign-in'])
   await signInByPassword(page)
   await page.waitForURL(`${dashboard.url}/reports`)
   await expect(claim(page, 'email')).toHaveText(withPassword.email)

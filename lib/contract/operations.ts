@@ -325,7 +325,7 @@ export const operations = {
     ...get('Sessions', 'session', paths.getSession),
     summary: 'Get the session of the request, and its user.',
     description:
-      'Rejects a revoked session at once. Call it from browsers: the requests of a server all count against one limit.',
+      'Rejects a revoked session at once. With a valid JWT, the request counts against a limit of its session.',
     response: schemas.SessionResponse,
     responseDescription: 'The session is live.',
     responseExample: {

@@ -22,13 +22,26 @@ type Handlers = Record<(typeof methods)[number], Handler>
  * A route outside the contract, such as the target of a form, has only a name and a
  * method.
  */
-type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
+type Definition = Pick<Operation, 'name' | 'method'> &
+  Partial<Operation> & {
+    /**
+     * Returns the session of the token in a request, or null. It must verify the token,
+     * because it decides that the request is counted by session, not by IP address.
+     */
+    readPresented?: (request: Request, body: any) => Promise<{ sessionId: string } | null>
+  }
+
+type Body<Route extends Definition> = Route['request'] extends z.ZodType
+  ? z.output<Route['request']>
+  : undefined
 
 type Call<Route extends Definition> = {
   request: Request
   requestId: string
   params: Record<string, string>
-  body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
+  body: Body<Route>
+  /** The result of `readPresented`. */
+  presented: Awaited<ReturnType<NonNullable<Route['readPresented']>>>
   /** Creates the success response. The compiler checks the fields of the body. */
   respond: (
     body: Route['response'] extends z.ZodType ? z.output<Route['response']> : object,
@@ -61,18 +74,27 @@ export function route<Route extends Definition>(
   isAvailable: (request: Request) => boolean = () =>
     !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
-  const { name, crossOrigin, publicSeconds } = definition
+  const { name, crossOrigin, publicSeconds, readPresented } = definition
   const allowed = allowedMethods(definition).split(', ')
+  const readBody = async (request: Request) =>
+    (definition.request && (await parseJson(request, definition.request))) as Body<Route>
   const handler: Handler = async (request, context) => {
     if (!crossOrigin && !publicSeconds && isCrossSite(request.headers))
       return rejectCrossSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
-    // Counted separately, so that pages of other sites can't use up the rate limit of
-    // their visitors.
-    const verdict = await countRequest(
-      crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request),
-    )
+    // before the request is counted, because the token can be in the body
+    const early =
+      readPresented && allowed.includes(request.method) ? readBody(request) : null
+    const presented =
+      (await early?.then(
+        (body) => readPresented?.(request, body),
+        () => null,
+      )) ?? null
+    const counter = presented
+      ? `session ${presented.sessionId}`
+      : addressCounter(request, definition)
+    const verdict = await countRequest(counter)
     const added = {}
     const cookies: string[] = []
     let response: Response
@@ -86,8 +108,8 @@ export function route<Route extends Definition>(
         request,
         requestId,
         params: { ...(await context?.params) },
-        body: (definition.request &&
-          (await parseJson(request, definition.request))) as Call<Route>['body'],
+        body: await (early ?? readBody(request)),
+        presented: presented as Call<Route>['presented'],
         respond: (content) => success(definition, content),
         setCookies: (values) => cookies.push(...values),
         addToLog: (fields) => Object.assign(added, fields),
@@ -138,6 +160,13 @@ export function route<Route extends Definition>(
     methods.map((method) => [method, handler]),
   ) as Handlers
   return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
+}
+
+/** Returns the key of the counter for a request without a valid token. */
+function addressCounter(request: Request, { name, crossOrigin }: Definition): string {
+  // Counted separately, so that pages of other sites can't use up the rate limit of their
+  // visitors.
+  return crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request)
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   prisma,
 } from '../database/prisma'
 import { cookieOf } from './cookie'
-import { verifySessionToken } from './jwt'
+import { type SessionClaims, verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 
 /**
@@ -38,8 +38,22 @@ export const isUserAllowed = Prisma.sql`(
 export async function requireSession(
   headers: Headers,
 ): Promise<LiveSession & { tokenExpiresAt: Date }> {
+  return requireLive(await readSessionToken(headers))
+}
+
+/**
+ * Returns the claims of the session JWT in a request, or null. Its session may have ended.
+ */
+export async function readSessionToken(headers: Headers): Promise<SessionClaims | null> {
   const token = bearerOf(headers) ?? cookieOf(headers, 'session')
-  const session = token ? await findSession(token) : null
+  return token ? verifySessionToken(token) : null
+}
+
+/** Returns the live session of a JWT's claims. Throws SESSION_INVALID if it has ended. */
+export async function requireLive(
+  claims: SessionClaims | null,
+): Promise<LiveSession & { tokenExpiresAt: Date }> {
+  const session = await findSessionByClaims(claims)
   if (!session) throw new ApiError('SESSION_INVALID')
   return session
 }
@@ -48,7 +62,10 @@ export async function requireSession(
 export async function findSession(
   token: string,
 ): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
-  const claims = await verifySessionToken(token)
+  return findSessionByClaims(await verifySessionToken(token))
+}
+
+async function findSessionByClaims(claims: SessionClaims | null) {
   if (!claims) return null
   const session = await findLive(claims.sessionId, Prisma.sql`user_id = ${claims.userId}`)
   return session && { ...session, tokenExpiresAt: claims.expiresAt }

@@ -2,17 +2,23 @@ import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
+import { readRefreshToken } from '@/lib/session/refresh-token'
+
+type Body = { refreshToken?: string }
 
 /**
  * Renews a session. A refresh token from a cookie is renewed in the cookie only, where no
  * script can read it.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  operations.refreshSession,
+  {
+    ...operations.refreshSession,
+    readPresented: async (request: Request, body: Body) =>
+      readRefreshToken(tokenIn(request, body) ?? ''),
+  },
   async (call) => {
     const { request, body, respond, setCookies, addToLog } = call
-    const presented = body.refreshToken ?? cookieOf(request.headers, 'refresh')
-    const { userId, sessionId, ...tokens } = await refreshSession(presented)
+    const { userId, sessionId, ...tokens } = await refreshSession(tokenIn(request, body))
     addToLog({ userId, sessionId })
     setCookies(sessionCookies(tokens))
     return respond({
@@ -22,3 +28,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     })
   },
 )
+
+function tokenIn({ headers }: Request, body: Body): string | null {
+  return body.refreshToken ?? cookieOf(headers, 'refresh')
+}

@@ -1,14 +1,16 @@
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
-import { requireSession } from '@/lib/session/find'
+import { readSessionToken, requireLive } from '@/lib/session/find'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  operations.getSession,
-  async (call) => {
-    const { userId, email, sessionId, tokenExpiresAt, endsAt } = await requireSession(
-      call.request.headers,
-    )
-    return call.respond({
+  {
+    ...operations.getSession,
+    readPresented: ({ headers }: Request) => readSessionToken(headers),
+  },
+  async ({ presented, respond }) => {
+    const { userId, email, sessionId, tokenExpiresAt, endsAt } =
+      await requireLive(presented)
+    return respond({
       ok: true,
       user: { id: userId, email },
       sessionId,

@@ -9,11 +9,17 @@ import { endSessions } from '@/lib/session/revoke'
  * that fails.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  operations.signOut,
-  async (call) => {
-    const { request, body, respond, setCookies } = call
+  {
+    ...operations.signOut,
+    readPresented: async ({ headers }: Request, body: { refreshToken?: string }) => {
+      const sessionIds = await presentedSessionIds(headers, body.refreshToken)
+      const [sessionId] = sessionIds
+      return sessionId ? { sessionId, sessionIds } : null
+    },
+  },
+  async ({ presented, respond, setCookies }) => {
     setCookies(deletedSessionCookies())
-    await endSessions(await presentedSessionIds(request.headers, body.refreshToken))
+    await endSessions(presented?.sessionIds ?? [])
     return respond({ ok: true })
   },
 )
