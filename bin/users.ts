@@ -1,5 +1,6 @@
 // `npm run users`: manages users by hand.
-import { sendsMail } from '../lib/settings/env'
+import { emailDomain } from '../lib/contract/email-address'
+import { env, sendsMail } from '../lib/settings/env'
 import type { OidcConnection } from '../lib/sso/connection'
 import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/usage-error'
@@ -8,12 +9,11 @@ import { checkAddress, readInput, reportEnded, runCommand } from './command-line
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
-const { queueResetMail } = await import('../lib/mail/outbox')
+const { queueInvitation } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { asciiDomain, isSaml } = await import('../lib/sso/connection')
-const { issuersOf, linkUser, listConnections, unlinkUser } = await import(
-  '../lib/sso/manage'
-)
+const { findDisabledConnection, issuersOf, linkUser, listConnections, unlinkUser } =
+  await import('../lib/sso/manage')
 const { removeSecondFactorOf } = await import('../lib/second-factor/change')
 const users = await import('../lib/user')
 const { createUser, findUserByEmail } = users
@@ -27,7 +27,8 @@ const usage = `npm run users -- COMMAND
   disable EMAIL                    ends all sessions of the user, and rejects new ones
   enable EMAIL                     lets a disabled user sign in again
   import FILE.csv                  adds all users or none: lines of email,password_hash (bcrypt). - for stdin
-  invite EMAIL                     emails the user a link to choose a password. Adds the user if needed
+  invite EMAIL                     emails an invitation: a link to choose a password, or to sign in where SSO is required.
+                                   Adds the user if needed
   link EMAIL CONNECTION SUBJECT    links the user to a subject at an identity provider, with which the user can sign in
                                    --issuer: of the subject, if the connection has several tenants of Entra ID
   list                             lists all users, and marks who is disabled or may only use SSO. --json: one per line
@@ -194,23 +195,43 @@ async function invite(email: string, flags: Flags): Promise<void> {
   checkAddress(email, true)
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
   const language = languageOf(flags)
+  await checkInvited(email)
+
   const added = await createUser(email)
   const user = (await findUserByEmail(email))!
-  if (user.disabledAt)
-    throw new UsageError(
-      `${user.email} is disabled: npm run users -- enable ${user.email}`,
-    )
-  if (user.ssoOnly)
-    throw new UsageError(
-      `${user.email} can only sign in through SSO, and needs no password.`,
-    )
-  const queued = await queueResetMail([user.email], { language, device: null })
+  const queued = await queueInvitation(user.id, language)
   if (!queued)
     throw new UsageError(`${user.email} got too many emails recently. Try again later.`)
   console.log(
     `${added ? 'Added' : 'Invited'} ${user.email}. An email with a link follows.`,
   )
   await sendDueMails(30_000)
+}
+
+/** Throws unless a user, or a new user, with this address can be invited. */
+async function checkInvited(email: string): Promise<void> {
+  const user = await findUserByEmail(email)
+  if (user?.disabledAt)
+    throw new UsageError(
+      `${user.email} is disabled: npm run users -- enable ${user.email}`,
+    )
+
+  const mustUseSso = !user || user.ssoOnly
+  const slug = mustUseSso ? await findDisabledConnection(emailDomain(email)) : null
+  if (slug)
+    throw new UsageError(
+      `${email} can only sign in through ${slug}, which is disabled: npm run connections -- enable ${slug}`,
+    )
+
+  if (user && !user.ssoOnly && (await users.detailsOfUser(user.id)).hasPassword)
+    throw new UsageError(
+      `${user.email} already has a password. To choose another: ${forgotPasswordUrl()}`,
+    )
+}
+
+function forgotPasswordUrl(): string {
+  const { FORGOT_PASSWORD_URL = '/forgot-password', PUBLIC_URL } = env()
+  return new URL(FORGOT_PASSWORD_URL, PUBLIC_URL).href
 }
 
 async function list({ json }: Flags): Promise<void> {

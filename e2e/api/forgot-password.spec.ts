@@ -688,6 +688,78 @@ test('a reset changes nothing if its notice can’t be stored', async () => {
   ])
 })
 
+/** Queues an invitation for a new user. */
+async function inviteNew(): Promise<NewUser> {
+  const email = newEmail()
+  await queueMails(database, [email], 'invitation')
+  return (
+    await database.sql('SELECT id, email FROM users WHERE email = $1', [email])
+  )[0] as NewUser
+}
+const agedToken = (user: NewUser, interval: string) =>
+  database.sql(
+    'UPDATE reset_tokens SET expires_at = expires_at - $2::interval WHERE user_id = $1',
+    [user.id, interval],
+  )
+
+test('the link of an invitation works for 7 days, once, and only until a newer link is sent', async () => {
+  for (const outlived of [true, false]) {
+    const user = await inviteNew()
+    await sendDue()
+    await poll(() => wasSent(user)).toBe(true)
+    const token = smtp.mailsTo(user.email)[0]!.token!
+    await agedToken(user, outlived ? '7 days' : '6 days 23 hours')
+    expect((await reset(token)).status).toBe(outlived ? 400 : 200)
+    expect((await reset(token)).status).toBe(400)
+  }
+
+  // The limits of reset emails do not count invitations.
+  const user = await inviteNew()
+  await sendDue()
+  await poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  await forgot(user.email)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  const [invited, newer] = smtp.mailsTo(user.email)
+  expect((await reset(invited!.token!)).status).toBe(400)
+  expect((await reset(newer!.token!)).status).toBe(200)
+})
+
+test('a reset email does not replace an invitation that is not sent yet', async () => {
+  const user = await inviteNew()
+  await database.sql(
+    `UPDATE mails SET attempts = 1, due_at = now() + interval '5 minutes' WHERE user_id = $1`,
+    [user.id],
+  )
+  await forgot(user.email)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  expect((await mailsOf(user)).map(({ kind }) => kind).sort()).toEqual([
+    'invitation',
+    'reset',
+  ])
+  await attemptEnded(user)
+  await retryNow(user)
+  const [, invited] = smtp.mailsTo(user.email)
+  expect((await reset(invited!.token!)).status).toBe(200)
+})
+
+test('does not send an invitation to a user who has chosen a password meanwhile', async () => {
+  const user = await inviteNew()
+  await database.sql(
+    `UPDATE mails SET attempts = 1, due_at = now() + interval '5 minutes' WHERE user_id = $1`,
+    [user.id],
+  )
+  await forgot(user.email)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
+  await poll(async () => (await noticeTo(user))?.sent_at).toBeTruthy()
+  await retryNow(user)
+  expect((await mailsOf(user)).map(({ kind }) => kind).sort()).toEqual([
+    'password-changed',
+    'reset',
+  ])
+  expect(smtp.mailsTo(user.email)).toHaveLength(2)
+})
+
 test('does not send a reset email that was queued before the password was reset', async () => {
   const user = await newUser()
   const token = await tokenFor(user)
@@ -709,9 +781,12 @@ test('does not send a reset email that was queued before the password was reset'
 })
 
 test('sends no link to a user who was disabled or restricted to SSO while the email was queued', async () => {
-  for (const change of ['disabled_at = now()', `password_policy = 'never'`]) {
+  for (const [kind, change] of ['reset', 'invitation'].flatMap((kind) =>
+    ['disabled_at = now()', `password_policy = 'never'`].map((change) => [kind, change]),
+  )) {
     const user = await newUser()
     await forgotRejected(user)
+    await database.sql('UPDATE mails SET kind = $2 WHERE user_id = $1', [user.id, kind])
     await database.sql(`UPDATE users SET ${change} WHERE id = $1`, [user.id])
     await retryNow(user)
     await poll(async () => (await mailsOf(user))[0]!.gave_up_at).toBeTruthy()

@@ -30,7 +30,7 @@ import {
 } from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
-import { newFactorUser, totp, wrongCode } from '../support/second-factor'
+import { type FactorUser, newFactorUser, totp, wrongCode } from '../support/second-factor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
@@ -70,6 +70,8 @@ async function challengeOf(user: PasswordUser, headers?: Headers): Promise<strin
   expect(outcome).toBe('403 SECOND_FACTOR_REQUIRED')
   return body.challenge!
 }
+const signInWithCode = async (user: FactorUser) =>
+  second(await challengeOf(user), { code: totp(user.secret) })
 const bearer = async (user: PasswordUser) => ({
   Authorization: `Bearer ${(await signIn(user)).body.token}`,
 })
@@ -356,6 +358,86 @@ test('a right password and a right code leave every counter as it was, whichever
     changed.map(({ count }) => count),
     'only the counter of codes',
   ).toEqual([3])
+})
+
+test('ten wrong codes in a row cause one email a day, however many follow', async ({
+  sql,
+}) => {
+  const user = await newFactorUser(sql)
+  const { token } = (await signInWithCode(user)).body
+  const own = { Authorization: `Bearer ${token}` }
+  const wrong = { code: wrongCode(user.secret) }
+  const { keys } = await consumeAttempt({ secondFactorOf: user.id })
+  const endWindow = () =>
+    sql(`DELETE FROM password_attempts WHERE encode(key_hash, 'hex') = ANY ($1)`, [keys])
+  await endWindow()
+  const guess = async (count: number) => {
+    const challenge = await challengeOf(user)
+    const guesses = Array.from({ length: count }, () => second(challenge, wrong))
+    for (const { outcome } of await Promise.all(guesses))
+      expect(outcome).toBe('400 wrong_code')
+    await endWindow()
+  }
+  const notices = () =>
+    sql(`SELECT 1 FROM mails WHERE user_id = $1 AND kind = 'second-factor-guesses'`, [
+      user.id,
+    ])
+  const succeed = async () => {
+    await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id])
+    expect((await signInWithCode(user)).status).toBe(200)
+  }
+
+  await guess(9)
+  await succeed() // with the tenth code
+  expect(await notices()).toEqual([])
+  await guess(9)
+  expect(await notices()).toEqual([])
+  const removal = { password: user.password, ...wrong }
+  const german = { ...own, 'Accept-Language': 'de' }
+  expect((await post(paths.removeSecondFactor, removal, german)).outcome).toBe(
+    '400 wrong_code',
+  )
+  await endWindow()
+  expect(await notices()).toHaveLength(1)
+  await expect
+    .poll(() => smtp.mailsTo(user.email).map(({ text }) => text), { timeout: 8_000 })
+    .toContainEqual(expect.stringMatching(/10 falsche Codes.*forgot-password/s))
+  await guess(10)
+  await guess(1)
+  expect(await notices(), '20 in a row').toHaveLength(1)
+
+  await succeed()
+  await guess(10)
+  expect(await notices(), 'on the same day').toHaveLength(1)
+  await sql(
+    `UPDATE mails SET requested_at = requested_at - interval '1 day' WHERE user_id = $1`,
+    [user.id],
+  )
+  await succeed()
+  await guess(10)
+  expect(await notices(), 'on the next day').toHaveLength(2)
+  await expect
+    .poll(() => smtp.mailsTo(user.email).map(({ text }) => text), { timeout: 8_000 })
+    .toContainEqual(expect.stringContaining('10 wrong codes'))
+})
+
+test('an email about wrong codes that can’t be queued does not change the response', async ({
+  sql,
+}) => {
+  const user = await newFactorUser(sql)
+  const challenge = await challengeOf(user)
+  await sql('UPDATE second_factors SET failures = 9 WHERE user_id = $1', [user.id])
+  await sql(
+    `ALTER TABLE mails ADD CONSTRAINT no_guesses CHECK (kind <> 'second-factor-guesses') NOT VALID`,
+  )
+  try {
+    expect((await second(challenge, { code: wrongCode(user.secret) })).outcome).toBe(
+      '400 wrong_code',
+    )
+  } finally {
+    await sql('ALTER TABLE mails DROP CONSTRAINT no_guesses')
+  }
+  expect(server.output()).toContain('an email about wrong codes could not be queued')
 })
 
 test('compares only 10 of 40 concurrent wrong codes, and locks the factor after 100 in a row', async ({

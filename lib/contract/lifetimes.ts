@@ -6,6 +6,8 @@ export const lifetimes = {
   /** The one-time code of an SSO callback. */
   code: 60,
   resetToken: 60 * 60,
+  /** The link of an invitation, with which a user chooses the first password. */
+  invitation: 7 * 24 * 60 * 60,
   /** A session JWT and its cookie. A JWT never outlives its session. */
   sessionToken: 12 * 60 * 60,
   /** A session and its refresh tokens, from the sign-in. Never extended. */
@@ -44,6 +46,9 @@ export const maxLiveSessions = 100
  * the second factor.
  */
 export const maxSecondFactorFailures = 100
+
+/** After this many wrong TOTP codes in a row, the user gets an email. */
+export const noticedSecondFactorFailures = 10
 
 /**
  * How many wrong passwords or codes are allowed in a window. Further attempts are

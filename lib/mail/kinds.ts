@@ -1,3 +1,4 @@
+import { lifetimes } from '../contract/lifetimes'
 import type { Texts } from '../page/texts/en'
 import { newSecret } from '../secret'
 import { env } from '../settings/env'
@@ -50,6 +51,17 @@ const hour = 60 * minute
 
 const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
+/** Returns the link to choose a password, or null to send nothing. */
+async function passwordLink(
+  claim: MailClaim,
+  lifetimeSeconds?: number,
+): Promise<string | null> {
+  const token = newSecret()
+  return (await issueTokenOfMail(claim, token, lifetimeSeconds))
+    ? `${env().PUBLIC_URL}/reset-password?token=${token}`
+    : null
+}
+
 /** The common properties of emails that the user has requested. */
 const request = {
   retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
@@ -65,8 +77,19 @@ const notice = {
   paragraphs: ['body', 'next', 'requested', 'notYou'],
   notes: ['support'],
 } satisfies Partial<MailKind>
+/**
+ * The common properties of invitations, which an operator sends. Like notices, they are
+ * useful for a day.
+ */
+const invitation = {
+  ...request,
+  retryAfterSeconds: notice.retryAfterSeconds,
+  lifetimeSeconds: notice.lifetimeSeconds,
+} satisfies Partial<MailKind>
 
-const secondFactorNotice = (what: 'on' | 'off' | 'used' | 'codes'): MailKind => ({
+const secondFactorNotice = (
+  what: 'on' | 'off' | 'used' | 'codes' | 'guesses',
+): MailKind => ({
   ...notice,
   texts: ({ secondFactor, changed: { requested } }) => ({
     ...secondFactor,
@@ -82,15 +105,20 @@ const secondFactorNotice = (what: 'on' | 'off' | 'used' | 'codes'): MailKind => 
 export const mailKinds = {
   reset: {
     ...request,
-    link: async (claim) => {
-      const token = newSecret()
-      return (await issueTokenOfMail(claim, token))
-        ? `${env().PUBLIC_URL}/reset-password?token=${token}`
-        : null
-    },
+    link: (claim) => passwordLink(claim),
     texts: ({ reset }) => reset,
   },
   'sign-in': { ...request, link: signInLink, texts: ({ signIn }) => signIn },
+  invitation: {
+    ...invitation,
+    link: (claim) => passwordLink(claim, lifetimes.invitation),
+    texts: ({ invitation }) => ({ ...invitation, ...invitation.password }),
+  },
+  'sso-invitation': {
+    ...invitation,
+    link: signInLink,
+    texts: ({ invitation }) => ({ ...invitation, ...invitation.sso }),
+  },
   'password-changed': { ...notice, texts: ({ changed }) => changed },
   'new-device': { ...notice, texts: ({ newDevice }) => newDevice },
   'email-changed': {
@@ -102,6 +130,7 @@ export const mailKinds = {
   'second-factor-off': secondFactorNotice('off'),
   'recovery-code-used': { ...secondFactorNotice('used'), number: recoveryCodesLeft },
   'new-recovery-codes': secondFactorNotice('codes'),
+  'second-factor-guesses': secondFactorNotice('guesses'),
 } satisfies Record<string, MailKind>
 
 export type MailKindName = keyof typeof mailKinds

@@ -81,22 +81,55 @@ export async function queueResetMail(
   })
 }
 
+/**
+ * Queues an invitation for a user without a password, in place of an unsent one. If the
+ * user may not use a password, the link opens the sign-in page. Returns false above the
+ * caps or without such a user.
+ */
+export async function queueInvitation(
+  userId: string,
+  language: string,
+): Promise<boolean> {
+  return transaction(async (tx) => {
+    const [user] = await tx.$queryRaw<{ mayChoose: boolean }[]>`
+      SELECT ${mayUsePassword} AS "mayChoose" FROM users
+      WHERE id = ${userId} AND disabled_at IS NULL AND (password_hash IS NULL OR NOT ${mayUsePassword})
+      FOR NO KEY UPDATE`
+    if (!user) return false
+    const kind: MailKindName = user.mayChoose ? 'invitation' : 'sso-invitation'
+    const queued = await tx.$executeRaw`
+      WITH allowed AS MATERIALIZED (
+        SELECT WHERE ${isWithinCaps(Prisma.sql`${userId}::uuid`, isInvitation)}
+      ), deleted AS (
+        DELETE FROM mails
+        WHERE user_id = ${userId}::uuid AND requested_at > now() - interval '1 day' AND ${isInvitation}
+          AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
+      )
+      INSERT INTO mails (kind, user_id, language) SELECT ${kind}, ${userId}::uuid, ${language} FROM allowed`
+    return queued > 0
+  })
+}
+
 /** A condition: whether a forgot-password request caused the email. */
 const isRequested = Prisma.sql`kind IN ('reset', 'sign-in')`
 
+/** A condition: whether the email is an invitation. */
+const isInvitation = Prisma.sql`kind IN ('invitation', 'sso-invitation')`
+
 /**
- * A condition: whether the caps allow another requested email to the user with this ID.
+ * A condition: whether the caps allow another email like `isOfKind` to the user with this
+ * ID.
  */
-function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
+function isWithinCaps(userId: Prisma.Sql, isOfKind = isRequested): Prisma.Sql {
   return Prisma.sql`(
     SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') < 1
       AND count(*) FILTER (WHERE requested_at > now() - interval '1 hour') < CASE WHEN count(*) < 10 THEN 3 ELSE 1 END
-    FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
+    FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isOfKind})`
 }
 
 /**
- * Returns the CTEs that replace unsent reset emails with a notice. Lock the user's row in
- * an earlier statement.
+ * Returns the CTEs that replace unsent links to choose a password with a notice. Lock the
+ * user's row in an earlier statement.
  */
 export function noticeInsteadOfResets(
   userId: Prisma.Sql,
@@ -105,7 +138,8 @@ export function noticeInsteadOfResets(
   return Prisma.sql`
     mails_deleted AS (
       DELETE FROM mails
-      WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset' AND due_at IS NOT NULL
+      WHERE user_id = ${userId} AND requested_at > now() - interval '1 day'
+        AND kind IN ('reset', 'invitation') AND due_at IS NOT NULL
     ), ${notice('password-changed', userId, request)}`
 }
 
@@ -151,6 +185,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
 export async function issueTokenOfMail(
   { id, attempts }: MailClaim,
   secret: string,
+  lifetimeSeconds: number = lifetimes.resetToken,
 ): Promise<boolean> {
   const issued = await prisma().$executeRaw`
     WITH locked_user AS MATERIALIZED (
@@ -163,7 +198,7 @@ export async function issueTokenOfMail(
       FOR UPDATE
     )
     INSERT INTO reset_tokens (user_id, token_hash, expires_at)
-    SELECT user_id, ${hashSecret(secret)}::bytea, now() + make_interval(secs => ${lifetimes.resetToken}) FROM mail
+    SELECT user_id, ${hashSecret(secret)}::bytea, now() + make_interval(secs => ${lifetimeSeconds}) FROM mail
     ON CONFLICT (user_id) DO UPDATE
       SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
         attempts = 0`

@@ -176,7 +176,7 @@ async function executeWithProof(
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
   await checkPassword(session, password, client)
-  const { proof: proven, attempt } = await checkCode(user, given)
+  const { proof: proven, attempt } = await checkCode(user, given, client)
   const spent = await transaction(async (tx) => {
     await lockUsers(tx, [user.userId])
     const count = await tx.$executeRaw`

@@ -1,8 +1,12 @@
 import { ApiError, errors } from '../contract/errors'
-import { maxSecondFactorFailures } from '../contract/lifetimes'
+import {
+  maxSecondFactorFailures,
+  noticedSecondFactorFailures,
+} from '../contract/lifetimes'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
-import { log } from '../log'
+import { describeCause, log } from '../log'
+import { type MailRequest, notice } from '../mail/outbox'
 import { type Counted, consumeAttempt } from '../password/attempts'
 import { hashRecoveryCode, stepsOfCode } from './codes'
 import { decrypt } from './encryption'
@@ -19,11 +23,12 @@ export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
 
 /**
  * Counts an attempt, and verifies a TOTP code. `spend` verifies a recovery code later.
- * Throws as in the contract.
+ * Queues a notice after many wrong codes. Throws as in the contract.
  */
 export async function checkCode(
   user: UserWithFactor,
   given: Given,
+  request: MailRequest,
 ): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
   const secret =
@@ -37,10 +42,12 @@ export async function checkCode(
   const attempt = await consumeAttempt({ secondFactorOf: userId })
   if (given.code === undefined)
     return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
-  const [counted] = await prisma().$queryRaw<{ lastStep: number; now: number }[]>`
+  const [counted] = await prisma().$queryRaw<
+    { failures: number; lastStep: number; now: number }[]
+  >`
     UPDATE second_factors SET failures = failures + 1
     WHERE user_id = ${userId} AND failures < ${maxSecondFactorFailures}
-    RETURNING last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(
+    RETURNING failures, last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(
     NothingChanged.rethrow,
   )
   if (!counted) {
@@ -54,8 +61,33 @@ export async function checkCode(
   }
   const steps = await stepsOfCode(secret, given.code, counted.now)
   const step = steps.find((each) => each > counted.lastStep)
-  if (step === undefined) throw invalidCode(given, steps.length > 0)
-  return { proof: { step }, attempt }
+  if (step !== undefined) return { proof: { step }, attempt }
+
+  // The failures include the present code, so only one request sees this number.
+  if (counted.failures === noticedSecondFactorFailures)
+    await noticeGuesses(userId, request)
+  throw invalidCode(given, steps.length > 0)
+}
+
+/**
+ * Queues a notice about wrong codes, unless one was queued in the past day. Never throws.
+ */
+async function noticeGuesses(userId: string, request: MailRequest): Promise<void> {
+  const kind = 'second-factor-guesses'
+  const unnoticed = Prisma.sql`(
+    SELECT ${userId}::uuid WHERE NOT EXISTS (
+      SELECT FROM mails
+      WHERE user_id = ${userId}::uuid AND requested_at > now() - interval '1 day' AND kind = ${kind}))`
+  // Not in the statement that counts, because the foreign key would lock the user after
+  // the factor.
+  const statement = prisma()
+    .$executeRaw`WITH ${notice(kind, unnoticed, request)} SELECT 1`
+  await statement.catch((error) => {
+    log.error(
+      { cause: describeCause(error) },
+      'an email about wrong codes could not be queued',
+    )
+  })
 }
 
 /**

@@ -25,7 +25,7 @@ export async function signInWithSecondFactor(
 ): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (!user) throw new ApiError('CHALLENGE_INVALID')
-  const { proof, attempt } = await checkCode(user, given)
+  const { proof, attempt } = await checkCode(user, given, client)
 
   const { account, browser } = await attemptOf(
     accountOf(user.email),

@@ -107,6 +107,22 @@ export async function countWithoutWayIn(domains: string[]): Promise<number> {
   return row!.count
 }
 
+/**
+ * Returns the slug of a disabled connection that forbids passwords in this domain, or
+ * null.
+ */
+export async function findDisabledConnection(domain: string): Promise<string | null> {
+  const row = await prisma().connection.findFirst({
+    where: {
+      domains: { some: { domain } },
+      disabledAt: { not: null },
+      allowPasswords: false,
+    },
+    select: { slug: true },
+  })
+  return row?.slug ?? null
+}
+
 /** Adds domains to a connection, which may already have them. */
 async function claimDomains(
   tx: Transaction,

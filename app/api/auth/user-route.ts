@@ -25,8 +25,9 @@ export function userRoute<Body extends object, Result extends object>(
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     if ('code' in body || 'recoveryCode' in body)
       addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })
-    const result = await act(session, body, await passwordClientOf(request))
+    // after a wrong code too, because many of them cause a notice
     if (sendsMail()) after(sendAfterRequest)
+    const result = await act(session, body, await passwordClientOf(request))
     return respond({ ok: true, ...result } as Result)
   })
 }

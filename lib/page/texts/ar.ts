@@ -1,4 +1,7 @@
-import { lifetimes } from '../../contract/lifetimes'
+import {
+  lifetimes,
+  noticedSecondFactorFailures as wrongCodes,
+} from '../../contract/lifetimes'
 import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
@@ -8,6 +11,7 @@ const codeLifetime = lifetimes.code === 60 ? 'دقيقة واحدة' : inUnits(l
 const signInLifetime = inUnits(lifetimes.signIn, 'ar')
 const tokenLifetime =
   lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : inUnits(lifetimes.resetToken, 'ar')
+const invitationLifetime = inUnits(lifetimes.invitation, 'ar')
 
 /** Prevents an inserted name or address from reordering the Arabic text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`
@@ -272,7 +276,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     expired: {
       title: 'انتهت صلاحية هذا الرابط',
-      body: `مدة صلاحية الرابط ${tokenLifetime}. يُرجى طلب رابط جديد لاختيار كلمة المرور.`,
+      body: 'مدة صلاحية كل رابط محدودة. يُرجى طلب رابط جديد لاختيار كلمة المرور.',
     },
     invalid: {
       title: 'هذا الرابط غير صالح',
@@ -280,7 +284,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     dead: {
       title: 'لم يعد هذا الرابط صالحًا',
-      body: `كل رابط صالح لمرة واحدة فقط، ومدة صلاحيته ${tokenLifetime}، ولا يعمل إلا أحدث رابط. إذا سبق لك تغيير كلمة المرور من خلاله، فيُرجى تسجيل الدخول.`,
+      body: 'كل رابط صالح لمرة واحدة فقط ولمدة محدودة، ولا يعمل إلا أحدث رابط. إذا سبق لك تغيير كلمة المرور من خلاله، فيُرجى تسجيل الدخول.',
     },
     noToken: {
       title: 'يلزم فتح الرابط الوارد في بريدك الإلكتروني',
@@ -307,7 +311,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     gaveUp: {
       title: 'لا يزال حفظ كلمة المرور متعذّرًا',
-      body: `لم تتغيّر كلمة المرور، وما كتبته لا يزال هنا. يمكنك أيضًا العودة لاحقًا عبر الرابط الوارد في رسالة البريد الإلكتروني، ومدة صلاحيته ${tokenLifetime} من وقت إرساله.`,
+      body: 'لم تتغيّر كلمة المرور، وما كتبته لا يزال هنا. يمكنك أيضًا العودة لاحقًا عبر الرابط الوارد في رسالة البريد الإلكتروني، ما دام صالحًا.',
     },
   },
   forgot: {
@@ -372,6 +376,24 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       },
       notYou: 'إذا لم يصدر هذا الطلب منك، فيُرجى تجاهل هذه الرسالة، إذ لم يتغيّر أي شيء.',
     },
+    invitation: {
+      subject: `دعوتك إلى استخدام ${app}`,
+      title: `دعوتك إلى استخدام ${isolated(app)}`,
+      requested: {
+        plain: 'بتاريخ {when}، تم إرسال هذه الدعوة.',
+        fromDevice: `بتاريخ {when}، تم إرسال هذه الدعوة باستخدام ${isolated('{device}')}.`,
+      },
+      notYou: 'إذا لم تكن تتوقع هذه الدعوة، فيُرجى تجاهل هذه الرسالة.',
+      password: {
+        body: `حسابك في ${isolated(app)} جاهز. يمكنك اختيار كلمة مرور له عبر هذا الرابط.`,
+        button: 'اختيار كلمة مرور',
+        expiry: `الرابط صالح لمرة واحدة فقط، ومدة صلاحيته ${invitationLifetime} من وقت إرسال هذه الرسالة. ولا يعمل إلا أحدث رابط.`,
+      },
+      sso: {
+        body: `حسابك في ${isolated(app)} جاهز. يُرجى تسجيل الدخول عبر مؤسستك بهذا العنوان.`,
+        button: 'تسجيل الدخول',
+      },
+    },
     changed: {
       subject: `تم تغيير كلمة مرور حسابك في ${app}`,
       title: 'تم تغيير كلمة المرور',
@@ -430,6 +452,11 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
         subject: `رموز استرداد جديدة لحسابك في ${app}`,
         title: 'لديك رموز استرداد جديدة',
         body: `تم إنشاء رموز استرداد جديدة لحسابك في ${isolated(app)}. لم تعد الرموز السابقة صالحة.`,
+      },
+      guesses: {
+        subject: `قد يكون شخص ما على علم بكلمة مرور حسابك في ${app}`,
+        title: 'رموز غير صحيحة بعد كلمة مرورك',
+        body: `أدخل شخص ما كلمة مرور حسابك في ${isolated(app)}، ثم أدخل ${wrongCodes} رموز غير صحيحة على التوالي.`,
       },
     },
   },

@@ -1,10 +1,14 @@
-import { lifetimes } from '../../contract/lifetimes'
+import {
+  lifetimes,
+  noticedSecondFactorFailures as wrongCodes,
+} from '../../contract/lifetimes'
 import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
 const codeLifetime = lifetimes.code === 60 ? 'eine Minute' : inUnits(lifetimes.code, 'de')
 const signInLifetime = inUnits(lifetimes.signIn, 'de')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'de')
+const invitationLifetime = inUnits(lifetimes.invitation, 'de')
 
 export const de = (app: string, passwordMinLength: number): Texts => ({
   language: 'de',
@@ -268,7 +272,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     expired: {
       title: 'Dieser Link ist abgelaufen',
-      body: `Jeder Link gilt nur ${tokenLifetime} lang. Fordern Sie einen neuen an, um ein neues Passwort zu wählen.`,
+      body: 'Jeder Link gilt nur für begrenzte Zeit. Fordern Sie einen neuen an, um ein neues Passwort zu wählen.',
     },
     invalid: {
       title: 'Dieser Link ist ungültig',
@@ -276,7 +280,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     dead: {
       title: 'Dieser Link ist nicht mehr gültig',
-      body: `Jeder Link gilt nur einmal und nur ${tokenLifetime} lang. Nur der neueste Link ist gültig. Wenn Sie Ihr Passwort mit diesem Link bereits geändert haben, melden Sie sich an.`,
+      body: 'Jeder Link gilt nur einmal und nur für begrenzte Zeit. Nur der neueste Link ist gültig. Wenn Sie Ihr Passwort mit diesem Link bereits geändert haben, melden Sie sich an.',
     },
     noToken: {
       title: 'Öffnen Sie den Link aus unserer E‑Mail',
@@ -303,7 +307,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     gaveUp: {
       title: 'Wir können Ihr Passwort weiterhin nicht speichern',
-      body: `Ihr Passwort wurde nicht geändert, und Ihre Eingabe ist noch da. Sie können den Link aus unserer E‑Mail auch später erneut öffnen: Er gilt ab dem Versand ${tokenLifetime} lang.`,
+      body: 'Ihr Passwort wurde nicht geändert, und Ihre Eingabe ist noch da. Sie können den Link aus unserer E‑Mail auch später erneut öffnen, solange er gilt.',
     },
   },
   forgot: {
@@ -368,6 +372,24 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       notYou:
         'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es wurde nichts geändert.',
     },
+    invitation: {
+      subject: `Einladung zu ${app}`,
+      title: `Sie sind zu ${app} eingeladen`,
+      requested: {
+        plain: 'Eingeladen am {when}.',
+        fromDevice: 'Eingeladen am {when} mit {device}.',
+      },
+      notYou: 'Haben Sie das nicht erwartet? Dann ignorieren Sie diese E‑Mail.',
+      password: {
+        body: `Ihr Konto bei ${app} ist bereit. Wählen Sie mit diesem Link ein Passwort dafür.`,
+        button: 'Passwort wählen',
+        expiry: `Der Link gilt nur einmal und ab dem Versand dieser E‑Mail nur ${invitationLifetime} lang. Nur der neueste Link ist gültig.`,
+      },
+      sso: {
+        body: `Ihr Konto bei ${app} ist bereit. Melden Sie sich mit dieser Adresse über Ihre Organisation an.`,
+        button: 'Anmelden',
+      },
+    },
     changed: {
       subject: `Ihr Passwort für ${app} wurde geändert`,
       title: 'Ihr Passwort wurde geändert',
@@ -426,6 +448,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
         subject: `Neue Wiederherstellungscodes für ${app}`,
         title: 'Sie haben neue Wiederherstellungscodes',
         body: `Für Ihr Konto bei ${app} wurden neue Wiederherstellungscodes erstellt. Die alten funktionieren nicht mehr.`,
+      },
+      guesses: {
+        subject: `Jemand kennt vielleicht Ihr Passwort für ${app}`,
+        title: 'Falsche Codes nach Ihrem Passwort',
+        body: `Jemand hat das Passwort Ihres Kontos bei ${app} eingegeben und danach ${wrongCodes} falsche Codes hintereinander.`,
       },
     },
   },

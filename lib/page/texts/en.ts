@@ -1,10 +1,14 @@
-import { lifetimes } from '../../contract/lifetimes'
+import {
+  lifetimes,
+  noticedSecondFactorFailures as wrongCodes,
+} from '../../contract/lifetimes'
 import type { PasswordIssueCode } from '../../contract/schemas'
 import { inUnits } from '../relative-time'
 
 const codeLifetime = lifetimes.code === 60 ? 'one minute' : inUnits(lifetimes.code, 'en')
 const signInLifetime = inUnits(lifetimes.signIn, 'en')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'en')
+const invitationLifetime = inUnits(lifetimes.invitation, 'en')
 
 /** All texts of the pages. Every other language has the same keys (see `Texts`). */
 export const en = (app: string, passwordMinLength: number) => ({
@@ -266,7 +270,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     expired: {
       title: 'This link has expired',
-      body: `Reset links work for ${tokenLifetime}. Get a new one to choose your password.`,
+      body: 'Links in our emails work for a limited time. Get a new one to choose your password.',
     },
     invalid: {
       title: 'This link isn’t valid',
@@ -274,7 +278,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     dead: {
       title: 'This link no longer works',
-      body: `Reset links work once, for ${tokenLifetime}, and only the newest one works. If you’ve already changed your password with it, sign in.`,
+      body: 'Each link works once, for a limited time, and only the newest one works. If you’ve already changed your password with it, sign in.',
     },
     noToken: {
       title: 'Open the link from your email',
@@ -301,7 +305,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     gaveUp: {
       title: 'We still can’t save your password',
-      body: `Your password hasn’t been changed, and what you typed is still here. You can also come back later through the link in your email, which works for ${tokenLifetime} from when it was sent.`,
+      body: 'Your password hasn’t been changed, and what you typed is still here. You can also come back later through the link in your email, until it expires.',
     },
   },
   forgot: {
@@ -364,6 +368,24 @@ export const en = (app: string, passwordMinLength: number) => ({
       },
       notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
     },
+    invitation: {
+      subject: `You’re invited to ${app}`,
+      title: `You’re invited to ${app}`,
+      requested: {
+        plain: 'You were invited on {when}.',
+        fromDevice: 'You were invited on {when}, from {device}.',
+      },
+      notYou: 'Didn’t you expect this? Ignore this email.',
+      password: {
+        body: `Your ${app} account is ready. Choose a password for it with this link.`,
+        button: 'Choose a password',
+        expiry: `The link works once, for ${invitationLifetime} from when this email was sent. Only the newest link works.`,
+      },
+      sso: {
+        body: `Your ${app} account is ready. Sign in through your organization, with this address.`,
+        button: 'Sign in',
+      },
+    },
     changed: {
       subject: `Your password for ${app} was changed`,
       title: 'Your password was changed',
@@ -422,6 +444,11 @@ export const en = (app: string, passwordMinLength: number) => ({
         subject: `New recovery codes for ${app}`,
         title: 'You have new recovery codes',
         body: `New recovery codes were made for your ${app} account. The old ones no longer work.`,
+      },
+      guesses: {
+        subject: `Somebody may know your password for ${app}`,
+        title: 'Wrong codes after your password',
+        body: `Somebody entered the password of your ${app} account, and then ${wrongCodes} wrong codes in a row.`,
       },
     },
   },

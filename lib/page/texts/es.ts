@@ -1,10 +1,14 @@
-import { lifetimes } from '../../contract/lifetimes'
+import {
+  lifetimes,
+  noticedSecondFactorFailures as wrongCodes,
+} from '../../contract/lifetimes'
 import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
 const codeLifetime = lifetimes.code === 60 ? 'un minuto' : inUnits(lifetimes.code, 'es')
 const signInLifetime = inUnits(lifetimes.signIn, 'es')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'es')
+const invitationLifetime = inUnits(lifetimes.invitation, 'es')
 
 export const es = (app: string, passwordMinLength: number): Texts => ({
   language: 'es',
@@ -267,7 +271,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     expired: {
       title: 'Este enlace ha caducado',
-      body: `Los enlaces para cambiar la contraseña caducan al cabo de ${tokenLifetime}. Pida uno nuevo para elegir su contraseña.`,
+      body: 'Los enlaces para elegir la contraseña caducan al cabo de un tiempo. Pida uno nuevo para elegir su contraseña.',
     },
     invalid: {
       title: 'Este enlace no es válido',
@@ -275,7 +279,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     dead: {
       title: 'Este enlace ya no funciona',
-      body: `Los enlaces para cambiar la contraseña se pueden usar una sola vez y caducan al cabo de ${tokenLifetime}. Además, solo es válido el más reciente. Si ya ha cambiado su contraseña con este enlace, inicie sesión.`,
+      body: 'Los enlaces para elegir la contraseña se pueden usar una sola vez y caducan al cabo de un tiempo. Además, solo es válido el más reciente. Si ya ha cambiado su contraseña con este enlace, inicie sesión.',
     },
     noToken: {
       title: 'Abra el enlace del correo que ha recibido',
@@ -302,7 +306,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     gaveUp: {
       title: 'Seguimos sin poder guardar su contraseña',
-      body: `No se ha cambiado su contraseña y lo que ha escrito sigue aquí. También puede volver más tarde con el enlace del correo que ha recibido, que caduca ${tokenLifetime} después del envío.`,
+      body: 'No se ha cambiado su contraseña y lo que ha escrito sigue aquí. También puede volver más tarde con el enlace del correo que ha recibido, mientras siga siendo válido.',
     },
   },
   forgot: {
@@ -366,6 +370,24 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       },
       notYou: '¿No lo pidió usted? Ignore este correo: no se ha cambiado nada.',
     },
+    invitation: {
+      subject: `Su invitación a ${app}`,
+      title: `Su invitación a ${app}`,
+      requested: {
+        plain: 'La invitación se envió el {when}.',
+        fromDevice: 'La invitación se envió el {when}, desde {device}.',
+      },
+      notYou: '¿No esperaba esta invitación? Ignore este correo.',
+      password: {
+        body: `Su cuenta de ${app} está lista. Con este enlace puede elegir su contraseña.`,
+        button: 'Elegir una contraseña',
+        expiry: `El enlace se puede usar una sola vez y caduca ${invitationLifetime} después del envío de este correo. Solo es válido el enlace más reciente.`,
+      },
+      sso: {
+        body: `Su cuenta de ${app} está lista. Inicie sesión a través de su organización con esta dirección.`,
+        button: 'Iniciar sesión',
+      },
+    },
     changed: {
       subject: `Se ha cambiado su contraseña de ${app}`,
       title: 'Se ha cambiado su contraseña',
@@ -424,6 +446,11 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
         subject: `Códigos de recuperación nuevos de ${app}`,
         title: 'Tiene códigos de recuperación nuevos',
         body: `Se han creado códigos de recuperación nuevos para su cuenta de ${app}. Los anteriores ya no sirven.`,
+      },
+      guesses: {
+        subject: `Es posible que alguien conozca su contraseña de ${app}`,
+        title: 'Códigos incorrectos después de su contraseña',
+        body: `Alguien ha introducido la contraseña de su cuenta de ${app} y, a continuación, ${wrongCodes} códigos incorrectos seguidos.`,
       },
     },
   },

@@ -1,10 +1,14 @@
-import { lifetimes } from '../../contract/lifetimes'
+import {
+  lifetimes,
+  noticedSecondFactorFailures as wrongCodes,
+} from '../../contract/lifetimes'
 import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
 const codeLifetime = lifetimes.code === 60 ? 'une minute' : inUnits(lifetimes.code, 'fr')
 const signInLifetime = inUnits(lifetimes.signIn, 'fr')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'fr')
+const invitationLifetime = inUnits(lifetimes.invitation, 'fr')
 
 export const fr = (app: string, passwordMinLength: number): Texts => ({
   language: 'fr',
@@ -268,7 +272,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     expired: {
       title: 'Ce lien a expiré',
-      body: `Chaque lien est valable pendant ${tokenLifetime}. Demandez-en un nouveau pour choisir votre mot de passe.`,
+      body: 'Chaque lien n’est valable que pendant un temps limité. Demandez-en un nouveau pour choisir votre mot de passe.',
     },
     invalid: {
       title: 'Ce lien n’est pas valide',
@@ -276,7 +280,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     dead: {
       title: 'Ce lien ne fonctionne plus',
-      body: `Chaque lien n’est valable qu’une seule fois, pendant ${tokenLifetime}, et seul le plus récent fonctionne. Si vous avez déjà modifié votre mot de passe avec ce lien, connectez-vous.`,
+      body: 'Chaque lien n’est valable qu’une seule fois, pendant un temps limité, et seul le plus récent fonctionne. Si vous avez déjà modifié votre mot de passe avec ce lien, connectez-vous.',
     },
     noToken: {
       title: 'Ouvrez le lien reçu par e‑mail',
@@ -303,7 +307,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     gaveUp: {
       title: 'Toujours impossible d’enregistrer votre mot de passe',
-      body: `Votre mot de passe n’a pas été modifié et votre saisie est conservée. Vous pouvez aussi revenir plus tard avec le lien reçu par e‑mail : il est valable pendant ${tokenLifetime} à compter de son envoi.`,
+      body: 'Votre mot de passe n’a pas été modifié et votre saisie est conservée. Vous pouvez aussi revenir plus tard avec le lien reçu par e‑mail, tant qu’il est valable.',
     },
   },
   forgot: {
@@ -368,6 +372,24 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       notYou:
         'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
     },
+    invitation: {
+      subject: `Votre invitation à utiliser ${app}`,
+      title: `Votre invitation à utiliser ${app}`,
+      requested: {
+        plain: 'Invitation envoyée le {when}.',
+        fromDevice: 'Invitation envoyée le {when}, depuis {device}.',
+      },
+      notYou: 'Vous ne vous attendiez pas à cette invitation ? Ignorez cet e‑mail.',
+      password: {
+        body: `Votre compte ${app} est prêt. Ce lien vous permet de choisir votre mot de passe.`,
+        button: 'Choisir un mot de passe',
+        expiry: `Le lien n’est valable qu’une seule fois, pendant ${invitationLifetime} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
+      },
+      sso: {
+        body: `Votre compte ${app} est prêt. Connectez-vous via votre organisation avec cette adresse.`,
+        button: 'Se connecter',
+      },
+    },
     changed: {
       subject: `Votre mot de passe ${app} a été modifié`,
       title: 'Votre mot de passe a été modifié',
@@ -427,6 +449,11 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         subject: `Nouveaux codes de récupération pour ${app}`,
         title: 'Vous avez de nouveaux codes de récupération',
         body: `De nouveaux codes de récupération ont été créés pour votre compte ${app}. Les anciens ne fonctionnent plus.`,
+      },
+      guesses: {
+        subject: `Quelqu’un connaît peut-être votre mot de passe ${app}`,
+        title: 'Codes incorrects après votre mot de passe',
+        body: `Quelqu’un a saisi le mot de passe de votre compte ${app}, puis ${wrongCodes} codes incorrects de suite.`,
       },
     },
   },

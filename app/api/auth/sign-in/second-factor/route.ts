@@ -14,6 +14,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { request, body, respond, setCookies, addToLog } = call
     const { challenge, ...given } = body
     addToLog({ factor: given.recoveryCode === undefined ? 'totp' : 'recovery-code' })
+    // after a wrong code too, because many of them cause a notice
+    if (sendsMail()) after(sendAfterRequest)
     const client = await passwordClientOf(request)
     const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(
       challenge,
@@ -21,7 +23,6 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       client,
     )
     addToLog({ userId, sessionId })
-    if (given.recoveryCode !== undefined && sendsMail()) after(sendAfterRequest)
     after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
     setCookies([
       ...sessionCookies(tokens),
