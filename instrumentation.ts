@@ -2,7 +2,7 @@
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   if (process.env.NODE_ENV === 'production')
-    (await import('./lib/quiet-console')).redactConsole()
+    (await import('./lib/log/redact-console')).redactConsole()
   const {
     emptySettings,
     env,
@@ -13,22 +13,22 @@ export async function register(): Promise<void> {
   } = await import('./lib/settings/env')
   const empty = emptySettings(process.env)
   if (empty.length > 0)
-    (await import('./lib/log')).log.warn(
+    (await import('./lib/log/log')).log.warn(
       { settings: empty },
       'settings are present but empty: their defaults apply',
     )
   const renamed = renamedSetting(process.env)
-  if (renamed) (await import('./lib/log')).log.warn(renamed)
+  if (renamed) (await import('./lib/log/log')).log.warn(renamed)
   stopUnlessConfigured()
   const ignored = ignoredParameters(process.env.DATABASE_URL)
   if (ignored.length > 0)
-    (await import('./lib/log')).log.warn(
+    (await import('./lib/log/log')).log.warn(
       { parameters: ignored },
       'parameters of DATABASE_URL have no effect',
     )
   const unencrypted = process.env.NODE_ENV === 'production' ? unencryptedUrls(env()) : []
   for (const setting of unencrypted)
-    (await import('./lib/log')).log.warn(
+    (await import('./lib/log/log')).log.warn(
       { setting },
       'this URL leads to another host without TLS',
     )
@@ -40,5 +40,5 @@ export async function register(): Promise<void> {
   if (process.env.SMTP_URL?.trim())
     await (await import('./lib/mail/sender')).startSending()
   if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT)
-    (await import('./lib/tracing')).startTracing()
+    (await import('./lib/log/tracing')).startTracing()
 }

@@ -37,7 +37,7 @@ const config = {
   compiler: {
     defineServer: {
       'process.env.HAS_PREVIEW': hasPreview, // for proxy.ts
-      'process.env.BRAND_FILES': JSON.stringify(brandFiles()), // for lib/page/brand-files.ts
+      'process.env.BRAND_FILES': JSON.stringify(brandFiles()), // for lib/brand/files.ts
       'process.env.MIGRATIONS': JSON.stringify(migrations), // for lib/database/readiness.ts
     },
   },

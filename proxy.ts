@@ -1,5 +1,5 @@
 import { type NextRequest, NextResponse } from 'next/server'
-import { brandFiles } from './lib/page/brand-files'
+import { brandFiles } from './lib/brand/files'
 
 export const config = {
   // Matches pages and unknown paths. Excludes cacheable files, and routes, which call
@@ -19,6 +19,6 @@ export async function proxy(request: NextRequest): Promise<Response> {
     return NextResponse.next()
   // Loaded on first use, because loading it at start would delay the first response of a
   // process.
-  const { respond } = await import('./app/page-proxy')
+  const { respond } = await import('./app/_proxy/respond')
   return respond(request)
 }

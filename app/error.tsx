@@ -1,7 +1,7 @@
 'use client'
 
 import { createContext, useContext, useEffect } from 'react'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 import { Reference } from './_ui/reference'
 import { Screen } from './_ui/screen'
 

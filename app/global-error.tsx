@@ -1,6 +1,6 @@
 'use client'
 
-import texts from '@/lib/page/crash-texts.json'
+import texts from '@/lib/texts/crash-texts.json'
 
 /**
  * Shown if the layout fails to render. The settings may be missing, so it shows the text

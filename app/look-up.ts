@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeCause, log } from '@/lib/log'
+import { describeCause, log } from '@/lib/log/log'
 import { env } from '@/lib/settings/env'
 
 /**

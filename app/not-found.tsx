@@ -1,4 +1,4 @@
-import { texts } from '@/lib/page/language'
+import { texts } from '@/lib/texts/language'
 import { Actions, Screen } from './_ui/screen'
 
 export default async function NotFound() {

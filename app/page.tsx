@@ -1,14 +1,14 @@
 import { headers } from 'next/headers'
 import { lookUp } from '@/app/look-up'
 import * as paths from '@/lib/contract/paths'
-import { localeOf, texts } from '@/lib/page/language'
-import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
+import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
+import { localeOf, texts } from '@/lib/texts/language'
 import { Address } from './_ui/address'
+import sessionScript from './_ui/inline/session.inline.js?raw'
 import { Actions, Screen } from './_ui/screen'
-import sessionScript from './_ui/session.inline.js?raw'
 import { LocalTimes, Time } from './_ui/time'
 
 /**

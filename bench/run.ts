@@ -1,8 +1,8 @@
 // `npm run bench`: compares the operations with a floor, another commit or another
 // product. See bench/README.md.
 import { runCommand } from '../bin/command-line'
-import { startEmbeddedPostgres } from '../bin/embedded-postgres'
-import { project } from '../bin/local'
+import { project } from '../bin/dev/local'
+import { startEmbeddedPostgres } from '../bin/dev/postgres'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { UsageError } from '../lib/usage-error'
 import { type Database, openDatabase } from './database'

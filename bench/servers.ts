@@ -12,8 +12,8 @@ import {
 } from 'node:fs'
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { project } from '../bin/local'
-import { freePort } from '../e2e/support/server'
+import { project } from '../bin/dev/local'
+import { freePort } from '../e2e/support/servers/server'
 
 const folder = `${project}.data/bench/`
 mkdirSync(folder, { recursive: true })

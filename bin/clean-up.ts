@@ -1,11 +1,11 @@
 // `npm run clean-up`: deletes old rows, and logs certificates that expire soon. Run it
 // daily.
 import { runCommand } from './command-line'
-import { prepareCommand, withDatabase } from './local'
+import { prepareCommand, withDatabase } from './dev/local'
 
 prepareCommand()
 const { deleteExpiredRows } = await import('../lib/database/clean-up')
-const { logExpiringCertificates } = await import('../lib/sso/certificate-warnings')
+const { logExpiringCertificates } = await import('../lib/sso/manage/certificate-warnings')
 
 async function cleanUp(): Promise<void> {
   for (const [table, count] of Object.entries(await deleteExpiredRows()))

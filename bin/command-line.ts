@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
-import { inUnits } from '../lib/page/relative-time'
+import { inUnits } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 
 /** Called with the parameters, followed by an object of the options. */

@@ -1,22 +1,22 @@
 // `npm run connections`: manages the identity providers that users sign in with.
 import { fetchBounded } from '../lib/outgoing'
-import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
+import type { ConnectionChange, ListedConnection } from '../lib/sso/manage/connections'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/provider-url'
 import { UsageError } from '../lib/usage-error'
 import { type Command, readInput, reportEnded, runCommand } from './command-line'
-import { prepareCommand, withDatabaseAsOwner } from './local'
+import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
 const { asciiDomain, isSaml, providerOf, providers, slugPattern } = await import(
   '../lib/sso/connection'
 )
-const connections = await import('../lib/sso/manage')
+const connections = await import('../lib/sso/manage/connections')
 const { listConnections, updateConnection } = connections
 const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
 const { reencryptSecondFactors } = await import('../lib/second-factor/encryption')
 const { decryptSecrets } = await import('../lib/sso/secrets')
-const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
+const { NewConnectionName } = await import('../lib/sso/manage/settings-as-entered')
 
 const usageOfAll = `  Every add:
     --name TEXT         the label of its button; by default the slug

@@ -2,12 +2,12 @@
 // email.
 import { UsageError } from '../lib/usage-error'
 import { checkAddress, runCommand } from './command-line'
-import { prepareCommand, withDatabase } from './local'
+import { prepareCommand, withDatabase } from './dev/local'
 
 prepareCommand()
-const { createUser, findUserByEmail } = await import('../lib/user')
+const { createUser, findUserByEmail } = await import('../lib/user/user')
 const { issueResetToken } = await import('../lib/password/reset')
-const { issueSsoCode } = await import('../lib/sso/exchange')
+const { issueSsoCode } = await import('../lib/code/exchange')
 const { env } = await import('../lib/settings/env')
 
 const usage = `npm run issue -- sso-code EMAIL      prints a sign-in link

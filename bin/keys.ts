@@ -1,16 +1,16 @@
 // `npm run keys`: prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS.
 // Changes nothing.
 import { lifetimes } from '../lib/contract/lifetimes'
-import { inUnits } from '../lib/page/relative-time'
 import {
   isNext,
   newSigningKeys,
   parseSigningKeys,
   rotateSigningKeys,
 } from '../lib/settings/signing-keys'
+import { inUnits } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 import { type Command, runCommand } from './command-line'
-import { readEnvFiles } from './local'
+import { readEnvFiles } from './dev/local'
 
 const usage = `npm run keys -- new      prints a first value for SESSION_SIGNING_KEYS, or for WIDGET_SIGNING_KEYS
 npm run keys -- list     lists the keys in SESSION_SIGNING_KEYS: which one signs, which are only published

@@ -3,7 +3,7 @@ import { parseEmailAddress } from '../lib/contract/email-address'
 import { sendsMail } from '../lib/settings/env'
 import { UsageError } from '../lib/usage-error'
 import { runCommand } from './command-line'
-import { prepareCommand, withDatabase } from './local'
+import { prepareCommand, withDatabase } from './dev/local'
 
 prepareCommand()
 const { composeTest } = await import('../lib/mail/messages')

@@ -1,7 +1,7 @@
 import { parseMigrationUrl } from '../lib/settings/env'
 import { applyMigrations } from '../prisma/migrate'
 import { runCommand } from './command-line'
-import { readEnvFiles } from './local'
+import { readEnvFiles } from './dev/local'
 
 async function migrate(): Promise<void> {
   readEnvFiles(true) // this command is part of a deployment

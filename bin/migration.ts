@@ -4,8 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { UsageError } from '../lib/usage-error'
 import { draftMigration } from '../prisma/migrate'
 import { runCommand } from './command-line'
-import { startEmbeddedPostgres } from './embedded-postgres'
-import { project } from './local'
+import { project } from './dev/local'
+import { startEmbeddedPostgres } from './dev/postgres'
 
 const usage = `npm run migration -- NAME   writes prisma/migrations/…_NAME/migration.sql from schema.prisma.
 NAME may contain lower-case letters, digits and underscores, for example add_connections.`

@@ -10,8 +10,8 @@ import nextEnv from '@next/env'
 import next from 'next'
 import { getHealth } from '../lib/contract/paths'
 import { forwardedClientKey } from '../lib/http/forwarded-client'
-import { hideSecretsOfPage } from '../lib/page/hide-secrets'
-import { hasForeignHost, rejectForeignHost } from './foreign-host'
+import { hideSecretsOfPage } from '../lib/http/hide-secrets'
+import { hasForeignHost, rejectForeignHost } from './dev/foreign-host'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 /**
@@ -93,11 +93,11 @@ async function serve(dev: boolean): Promise<void> {
     while (inProgress > 0)
     server.closeAllConnections() // close() keeps connections that have sent no request
     await Promise.race([isTooLate, app.close()]) // waits for callbacks of `after()`
-    await globalThis.flushSpans?.() // see lib/tracing.ts
+    await globalThis.flushSpans?.() // see lib/log/tracing.ts
     process.exit()
   }
   process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // gives the proxy time to detect the stop
-  for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
+  for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev/dev.ts was killed
   await app.prepare()
   const handle = app.getRequestHandler()
   const admit = limitPerClient()
@@ -112,7 +112,7 @@ async function serve(dev: boolean): Promise<void> {
     const isTooLong = url.length > 8 * 1024 || url.split('&', 101).length > 100
     if (isTooLong && !headers.accept?.includes('text/html'))
       return reject(response, 414, 'The URL is too long.')
-    if (isTooLong) request.url = '/long-url' // app/page-proxy.ts responds with a page
+    if (isTooLong) request.url = '/long-url' // app/_proxy/respond.ts responds with a page
     try {
       decodeURIComponent(url.split('?', 1)[0] ?? '')
     } catch {

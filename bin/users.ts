@@ -2,22 +2,22 @@
 import { emailDomain } from '../lib/contract/email-address'
 import { env, sendsMail } from '../lib/settings/env'
 import type { OidcConnection } from '../lib/sso/connection'
-import type { ListedConnection } from '../lib/sso/manage'
+import type { ListedConnection } from '../lib/sso/manage/connections'
 import { UsageError } from '../lib/usage-error'
-import type { User, UserSession } from '../lib/user'
+import type { User, UserSession } from '../lib/user/user'
 import { checkAddress, readInput, reportEnded, runCommand } from './command-line'
-import { prepareCommand, withDatabaseAsOwner } from './local'
+import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
 const { queueInvitation } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { asciiDomain, isSaml } = await import('../lib/sso/connection')
 const { findDisabledConnection, issuersOf, linkUser, listConnections, unlinkUser } =
-  await import('../lib/sso/manage')
+  await import('../lib/sso/manage/connections')
 const { removeSecondFactorOf } = await import('../lib/second-factor/change')
-const users = await import('../lib/user')
+const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
-const { importUsers, readUsers } = await import('../lib/user-import')
+const { importUsers, readUsers } = await import('../lib/user/import')
 
 const usage = `npm run users -- COMMAND
   add EMAIL                        adds a user without a password. --sso-only: the user may only use SSO, in any domain

@@ -3,7 +3,7 @@
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import { runCommand } from './command-line'
-import { prepareCommand, withDatabaseAsOwner } from './local'
+import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
 const { slugPattern } = await import('../lib/sso/connection')

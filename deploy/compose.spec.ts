@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { project } from '../bin/local'
+import { project } from '../bin/dev/local'
 
 type Service = {
   image?: string

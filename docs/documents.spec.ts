@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { expect, test } from 'vitest'
-import { project } from '../bin/local'
-import { isIgnoredByImage } from '../e2e/support/docker-ignore'
-import { anchors, documents, files, prose } from '../e2e/support/documents'
+import { project } from '../bin/dev/local'
+import { isIgnoredByImage } from '../e2e/support/documents/docker-ignore'
+import { anchors, documents, files, prose } from '../e2e/support/documents/documents'
 import { errors } from '../lib/contract/errors'
 import { operations } from '../lib/contract/operations'
 import { issueCodes } from '../lib/contract/schemas'
@@ -61,7 +61,7 @@ test('every path in a document exists', () => {
   expect([...found]).toEqual(
     expect.arrayContaining([
       'lib/contract/lifetimes.ts',
-      'lib/sso/exchange.ts',
+      'lib/code/exchange.ts',
       'vercel.json',
     ]),
   )
@@ -119,7 +119,7 @@ test('.env.example has exactly the settings that the app reads', () => {
 })
 
 test('.env.example sets none of the settings that `npm run dev` sets', () => {
-  const code = read('bin/dev.ts') + read('bin/local-examples.ts')
+  const code = read('bin/dev/dev.ts') + read('bin/dev/examples.ts')
   const local = [...code.matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(
     ([, name]) => name!,
   )

@@ -1,8 +1,8 @@
 import { chromium, type Page } from 'playwright'
-import { languages } from '../lib/page/language'
+import { languages } from '../lib/texts/language'
+import { problemsOf } from './support/browsers/page-checks'
+import { show, stateNames } from './support/browsers/page-states'
 import setUp from './support/global-setup'
-import { problemsOf } from './support/page-checks'
-import { show, stateNames } from './support/page-states'
 
 // `npm run test:axe` checks every page state in every language (and so in both text
 // directions), in both color schemes, and in the widths and text sizes below. This takes

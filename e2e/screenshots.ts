@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright'
+import { show, stateNames } from './support/browsers/page-states'
 import setUp from './support/global-setup'
-import { show, stateNames } from './support/page-states'
 
 // `npm run screenshots` makes screenshots of every page state in both color schemes and
 // three widths.

@@ -2,7 +2,7 @@
 // tests.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { build } from './support/build'
+import { build } from './support/servers/build'
 
 /** Runs a program of npm's PATH, and returns its exit code. */
 async function run(program: string, ...parameters: string[]): Promise<number> {

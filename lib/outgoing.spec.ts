@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import net, { type AddressInfo, createServer, type Server } from 'node:net'
 import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, expect, test, vi } from 'vitest'
-import { startConnectProxy } from '../e2e/support/connect-proxy'
+import { startConnectProxy } from '../e2e/support/wire/connect-proxy'
 import { fetchBounded } from './outgoing'
 
 const maxBytes = 1_000

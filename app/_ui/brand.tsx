@@ -1,4 +1,4 @@
-import { brandFiles } from '@/lib/page/brand-files'
+import { brandFiles } from '@/lib/brand/files'
 
 /**
  * The product's logo from public/brand/. Without a logo, the product's name next to its

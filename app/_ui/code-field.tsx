@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import type { Outcome } from '@/lib/page/post'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Outcome } from '@/app/_ui/post'
+import type { Texts } from '@/lib/texts/en'
 import { Field } from './field'
 import type { Problem, useForm } from './form'
 

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 
 type Properties = React.ComponentProps<'button'> & {
   text: string

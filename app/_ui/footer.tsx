@@ -1,6 +1,6 @@
-import { languages } from '@/lib/page/language'
-import type { Texts } from '@/lib/page/texts/en'
 import { env } from '@/lib/settings/env'
+import type { Texts } from '@/lib/texts/en'
+import { languages } from '@/lib/texts/language'
 
 /**
  * The links from the settings, and the list of languages (see language-switch.inline.js).

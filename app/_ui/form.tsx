@@ -1,8 +1,8 @@
 'use client'
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
-import type { Outcome } from '@/lib/page/post'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Outcome } from '@/app/_ui/post'
+import type { Texts } from '@/lib/texts/en'
 import { Reference } from './reference'
 import { takeFocus } from './screen'
 import { isRetryable, markPageReady, maxRetries, useAttempts } from './use-attempts'

@@ -1,11 +1,11 @@
 'use client'
 
-import earlySubmit from './early-submit.inline.js?raw'
-import keptEmail from './kept-email.inline.js?raw'
-import languageSwitch from './language-switch.inline.js?raw'
-import sendJson from './send-json.inline.js?raw'
+import earlySubmit from './inline/early-submit.inline.js?raw'
+import keptEmail from './inline/kept-email.inline.js?raw'
+import languageSwitch from './inline/language-switch.inline.js?raw'
+import sendJson from './inline/send-json.inline.js?raw'
+import urlSecrets from './inline/url-secrets.inline.js?raw'
 import pageStyles from './styles.css?raw'
-import urlSecrets from './url-secrets.inline.js?raw'
 
 const isServer = typeof window === 'undefined'
 const scripts = isServer

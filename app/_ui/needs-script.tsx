@@ -1,4 +1,4 @@
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 import { Icon } from './icon'
 
 type Properties = {

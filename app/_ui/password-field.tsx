@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 import { Field } from './field'
 
 /**

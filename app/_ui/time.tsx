@@ -1,5 +1,5 @@
-import { inRelativeTime } from '@/lib/page/relative-time'
-import localTime from './local-time.inline.js?raw'
+import { inRelativeTime } from '@/lib/texts/relative-time'
+import localTime from './inline/local-time.inline.js?raw'
 
 const format = {
   day: 'numeric',

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Outcome } from '@/lib/page/post'
+import type { Outcome } from '@/app/_ui/post'
 
 const stillWorkingMs = 4_000
 

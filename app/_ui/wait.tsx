@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import { inRelativeTime } from '@/lib/page/relative-time'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
+import { inRelativeTime } from '@/lib/texts/relative-time'
 
 /** How long a retry has to wait: until `seconds` is 0 and the browser is online. */
 type Wait = { seconds: number; online: boolean; isOver: boolean }

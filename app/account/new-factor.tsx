@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
 import { CopyButton } from '@/app/_ui/copy-button'
+import type { Content } from '@/app/_ui/post'
 import { Screen, takeFocus } from '@/app/_ui/screen'
-import type { Content } from '@/lib/page/post'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 
 type Properties = Content & { texts: Texts['account']['factor']; shared: Texts['shared'] }
 

@@ -3,7 +3,7 @@
 import { Field } from '@/app/_ui/field'
 import { PasswordField } from '@/app/_ui/password-field'
 import { UserName } from '@/app/_ui/user-name'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 
 type Properties = {
   texts: Texts['passwordField'] & Pick<Texts['account'], 'current' | 'change'>

@@ -4,10 +4,10 @@ import { useState } from 'react'
 import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Field } from '@/app/_ui/field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
+import { type Content, post } from '@/app/_ui/post'
 import { UserName } from '@/app/_ui/user-name'
 import * as paths from '@/lib/contract/paths'
-import { type Content, post } from '@/lib/page/post'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 import { NewSecret, RecoveryCodes } from './new-factor'
 
 type Properties = PageTexts & {

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useState } from 'react'
 import { useWait, WaitText } from '@/app/_ui/wait'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 
 const waitSeconds = 60 // lib/mail/outbox.ts sends a user at most one link per minute
 

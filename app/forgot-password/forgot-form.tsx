@@ -2,9 +2,9 @@
 
 import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
+import { post } from '@/app/_ui/post'
 import * as paths from '@/lib/contract/paths'
-import { post } from '@/lib/page/post'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & { texts: Texts['forgot']; sentNoAddress: boolean }
 

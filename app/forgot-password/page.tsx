@@ -1,7 +1,7 @@
 import { notFound } from 'next/navigation'
 import { Screen } from '@/app/_ui/screen'
-import { texts } from '@/lib/page/language'
 import { env, sendsMail } from '@/lib/settings/env'
+import { texts } from '@/lib/texts/language'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { escapeHtml } from '@/lib/brand/escape-html'
+import { plainPage } from '@/lib/brand/plain-page'
 import { errors } from '@/lib/contract/errors'
 import { errorsOf, type Operation, operations } from '@/lib/contract/operations'
 import { openApiDocument, type ResponseObject, usualHeaders } from '@/lib/http/openapi'
-import { escapeHtml } from '@/lib/page/escape-html'
-import { textsIn } from '@/lib/page/language'
-import { plainPage } from '@/lib/page/plain-page'
+import { textsIn } from '@/lib/texts/language'
 import styles from './reference.css.txt?raw'
 
 type Schema = z.core.JSONSchema.BaseSchema

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Problem } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
-import type { Texts } from '@/lib/page/texts/en'
 import { formatIssue } from '@/lib/password/format'
+import type { Texts } from '@/lib/texts/en'
 import type { Question } from './strength-worker'
 
 const debounceMs = 350 // the pause in typing after which the password is rated

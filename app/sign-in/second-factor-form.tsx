@@ -3,9 +3,9 @@
 import { Address } from '@/app/_ui/address'
 import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
+import { post } from '@/app/_ui/post'
 import * as paths from '@/lib/contract/paths'
-import { post } from '@/lib/page/post'
-import type { Texts } from '@/lib/page/texts/en'
+import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & {
   texts: Texts['signIn'] & Texts['secondFactor']

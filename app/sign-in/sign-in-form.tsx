@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from 'react'
 import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
+import { post } from '@/app/_ui/post'
 import * as paths from '@/lib/contract/paths'
-import { signInPageUrl } from '@/lib/page/next-path'
-import { post } from '@/lib/page/post'
-import type { Texts } from '@/lib/page/texts/en'
+import { signInPageUrl } from '@/lib/http/next-path'
+import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & {
   texts: Texts['signIn']

@@ -1,7 +1,7 @@
 import { ApiError } from '@/lib/contract/errors'
 import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
-import { describeCause, log } from '@/lib/log'
+import { describeCause, log } from '@/lib/log/log'
 import { deletedSessionCookies } from '@/lib/session/cookie'
 import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'

@@ -3,9 +3,11 @@ import bcrypt from 'bcrypt'
 import { passwordLimits } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { makeKnownBrowser } from '../../lib/password/known-browser'
-import { disableUser } from '../../lib/user'
-import { dashboardCode } from '../support/dashboard'
-import { documentedFetch } from '../support/documented'
+import { disableUser } from '../../lib/user/user'
+import { dashboardCode } from '../support/browsers/dashboard'
+import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
+import { inOrderOfLock, lockRow } from '../support/databases/row-lock'
+import { documentedFetch } from '../support/documents/documented'
 import {
   cookiesOf,
   expect,
@@ -16,11 +18,9 @@ import {
   type Sql,
   test,
 } from '../support/fixtures'
-import { newPasswordUser, type PasswordUser } from '../support/password-user'
-import { send } from '../support/raw-http'
-import { inOrderOfLock, lockRow } from '../support/row-lock'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
+import { send } from '../support/wire/raw-http'
 
 // The sessions and the password of a signed-in user.
 

@@ -1,7 +1,12 @@
 import * as paths from '../../lib/contract/paths'
-import { nextDestination } from '../../lib/page/next-path'
-import { hashSecret } from '../../lib/secret'
-import { authorize, dashboardCode, dashboards, newRequest } from '../support/dashboard'
+import { hashSecret } from '../../lib/crypto/secret'
+import { nextDestination } from '../../lib/http/next-path'
+import {
+  authorize,
+  dashboardCode,
+  dashboards,
+  newRequest,
+} from '../support/browsers/dashboard'
 import {
   exchangePath,
   expect,
@@ -12,9 +17,9 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
-import { freePort, startServer } from '../support/server'
+import { freePort, startServer } from '../support/servers/server'
+import { send } from '../support/wire/raw-http'
 
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())

@@ -1,5 +1,6 @@
 import { operations } from '../../lib/contract/operations'
-import { documentedFetch } from '../support/documented'
+import { openOwnDatabase } from '../support/databases/own-database'
+import { documentedFetch } from '../support/documents/documented'
 import {
   exchangePath,
   expect,
@@ -10,10 +11,9 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
-import { sendBytes } from '../support/raw-bytes'
 import { keepSecret, newAddress } from '../support/secrets'
-import { freePort, type Server, startServer } from '../support/server'
+import { freePort, type Server, startServer } from '../support/servers/server'
+import { sendBytes } from '../support/wire/raw-bytes'
 
 const routes = [exchangePath, resetPath]
 

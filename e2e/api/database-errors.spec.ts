@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { documentedFetch } from '../support/documented'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
+import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
 
 let database: OwnDatabase
 let server: Server

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
-import { disableConnection, listConnections } from '../../lib/sso/manage'
+import { disableConnection, listConnections } from '../../lib/sso/manage/connections'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
-import { documentedFetch } from '../support/documented'
+import { connectSaml } from '../support/browsers/saml-visitor'
+import { documentedFetch } from '../support/documents/documented'
 import { expect, newToken, test } from '../support/fixtures'
-import { newSamlProvider } from '../support/saml-provider'
-import { connectSaml } from '../support/saml-visitor'
+import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
 
 test.describe.configure({ mode: 'serial' }) // a test deletes rows that a concurrent test could be counting
 

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import * as paths from '../../lib/contract/paths'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import {
   expect,
   newPassword,
@@ -12,11 +13,10 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { type Smtp, startSmtp } from '../support/smtp'
+import { preload } from '../support/servers/preload'
+import { type Server, startServer } from '../support/servers/server'
+import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 test.describe.configure({ mode: 'serial' }) // the tests share one outbox
 

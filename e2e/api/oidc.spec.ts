@@ -1,11 +1,11 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { issueSsoCode } from '../../lib/code/exchange'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
-import { newSecret } from '../../lib/secret'
+import { newSecret } from '../../lib/crypto/secret'
 import { endSessions } from '../../lib/session/revoke'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import { findConnection } from '../../lib/sso/connection'
-import { issueSsoCode } from '../../lib/sso/exchange'
 import { type Contact, userOfIdentity } from '../../lib/sso/identity'
 import {
   disableConnection,
@@ -14,14 +14,7 @@ import {
   listConnections,
   removeConnection,
   unlinkUser,
-} from '../../lib/sso/manage'
-import { connect } from '../support/connection'
-import { expect, postTo, type Sql, test } from '../support/fixtures'
-import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
-import { rounds } from '../support/race'
-import { lockRow } from '../support/row-lock'
-import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+} from '../../lib/sso/manage/connections'
 import {
   codesOf,
   errorOf,
@@ -29,7 +22,18 @@ import {
   logLine,
   usersOf,
   Visitor,
-} from '../support/sso-visitor'
+} from '../support/browsers/sso-visitor'
+import { connect } from '../support/databases/connection'
+import { rounds } from '../support/databases/race'
+import { lockRow } from '../support/databases/row-lock'
+import { expect, postTo, type Sql, test } from '../support/fixtures'
+import {
+  clientSecret,
+  type Provider,
+  startProvider,
+} from '../support/providers/oidc-provider'
+import { keepSecret, newAddress } from '../support/secrets'
+import { type Server, startServer } from '../support/servers/server'
 
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())

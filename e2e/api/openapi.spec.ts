@@ -1,9 +1,9 @@
 import { errors } from '../../lib/contract/errors'
 import { errorsOf, type Operation, operations } from '../../lib/contract/operations'
 import { openApiDocument } from '../../lib/http/openapi'
-import { documentedFetch } from '../support/documented'
+import { violationsOf } from '../support/browsers/page-checks'
+import { documentedFetch } from '../support/documents/documented'
 import { expect, test } from '../support/fixtures'
-import { violationsOf } from '../support/page-checks'
 
 test('pages of every origin can read and cache the OpenAPI document and the JWKS', async ({
   url,

@@ -1,9 +1,9 @@
 import { lifetimes } from '../../lib/contract/lifetimes'
 import { getSession } from '../../lib/contract/paths'
-import { newSecret } from '../../lib/secret'
+import { newSecret } from '../../lib/crypto/secret'
 import { expect, test } from '../support/fixtures'
-import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
+import { send } from '../support/wire/raw-http'
 
 // The headers and the HTML of the pages.
 

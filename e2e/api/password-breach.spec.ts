@@ -8,8 +8,8 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { listen } from '../support/listen'
-import { startServer } from '../support/server'
+import { listen } from '../support/servers/listen'
+import { startServer } from '../support/servers/server'
 
 // Unit tests cover the failures of the breach API.
 test('checks for breached passwords by default, and skips the check if the breach API fails', async ({

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
+import { hashSecret, newSecret } from '../../lib/crypto/secret'
 import { issueTokenOfMail, queueResetMail } from '../../lib/mail/outbox'
 import { findResetLink, issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
-import { hashSecret, newSecret } from '../../lib/secret'
 import { findRefreshableSession } from '../../lib/session/find'
 import { refreshSession } from '../../lib/session/refresh'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
@@ -11,11 +11,11 @@ import {
   disableConnection,
   enableConnection,
   removeConnection,
-} from '../../lib/sso/manage'
-import { allowPassword, createUser, findUserByEmail } from '../../lib/user'
-import { addTestConnection } from '../support/connection'
+} from '../../lib/sso/manage/connections'
+import { allowPassword, createUser, findUserByEmail } from '../../lib/user/user'
+import { addTestConnection } from '../support/databases/connection'
+import { client } from '../support/databases/password-user'
 import { expect, newPassword, type Sql, test } from '../support/fixtures'
-import { client } from '../support/password-user'
 import { keepSecret } from '../support/secrets'
 
 type Member = { id: string; email: string; password: string }
@@ -114,7 +114,7 @@ const domains: Record<
 const password = newPassword()
 const passwordHash = bcrypt.hashSync(password, 4)
 const { compare, hash } = bcrypt
-test.beforeAll(() => import('../support/cheap-hash.mjs'))
+test.beforeAll(() => import('../support/servers/cheap-hash.mjs'))
 // for the other files of this worker
 test.afterAll(() => Object.assign(bcrypt, { compare, hash }))
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import bcrypt from 'bcryptjs'
+import { lockRow } from '../support/databases/row-lock'
 import {
   type ApiResponse,
   exchangePath,
@@ -13,8 +14,7 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { lockRow } from '../support/row-lock'
-import { startServer } from '../support/server'
+import { startServer } from '../support/servers/server'
 
 const invalidLink = {
   ok: false,

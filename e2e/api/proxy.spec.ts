@@ -3,9 +3,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect as connectTo, type Server } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
-import { connections } from '../support/command'
-import { startConnectProxy } from '../support/connect-proxy'
-import { connect } from '../support/connection'
+import { errorOf, Visitor } from '../support/browsers/sso-visitor'
+import { connect } from '../support/databases/connection'
 import {
   expect,
   newPassword,
@@ -14,11 +13,12 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { listen } from '../support/listen'
-import { startProvider } from '../support/oidc-provider'
-import { startServer } from '../support/server'
-import { errorOf, Visitor } from '../support/sso-visitor'
-import { startUpstash } from '../support/upstash'
+import { startProvider } from '../support/providers/oidc-provider'
+import { connections } from '../support/servers/command'
+import { listen } from '../support/servers/listen'
+import { startServer } from '../support/servers/server'
+import { startUpstash } from '../support/servers/upstash'
+import { startConnectProxy } from '../support/wire/connect-proxy'
 
 const host = 'services.example' // only the proxy can resolve this host
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import * as paths from '../../lib/contract/paths'
-import { expireToken } from '../support/expired-token'
+import { expireToken } from '../support/browsers/expired-token'
+import { violationsOf } from '../support/browsers/page-checks'
 import {
   exchangePath,
   expect,
@@ -10,10 +11,9 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { violationsOf } from '../support/page-checks'
 import { keepSecret, newAddress } from '../support/secrets'
-import { countOf, sendMany } from '../support/send-many'
-import { startServer } from '../support/server'
+import { startServer } from '../support/servers/server'
+import { countOf, sendMany } from '../support/wire/send-many'
 
 const limit = 2_000
 

@@ -3,11 +3,12 @@ import { createHash, createPrivateKey, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { SignJWT } from 'jose'
 import pg from 'pg'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
-import { dashboardCode } from '../support/dashboard'
-import { blocks } from '../support/documents'
+import { dashboardCode } from '../support/browsers/dashboard'
+import { openOwnDatabase } from '../support/databases/own-database'
+import { blocks } from '../support/documents/documents'
 import {
   exchangePath,
   expect,
@@ -17,7 +18,6 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
 import { keepSecret } from '../support/secrets'
 
 // Compiles and runs the named code blocks of docs/, with the URL of the test server.

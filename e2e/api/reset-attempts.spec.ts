@@ -12,7 +12,7 @@ import {
   type User,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
 
 const maxAttempts = 30
 const weakPassword = 'password1'

@@ -1,17 +1,31 @@
 import { verify, X509Certificate } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
-import { newSecret } from '../../lib/secret'
+import { newSecret } from '../../lib/crypto/secret'
 import type { SamlConnection } from '../../lib/sso/connection'
 import {
   disableConnection,
   type ListedConnection,
   listConnections,
   updateConnection,
-} from '../../lib/sso/manage'
+} from '../../lib/sso/manage/connections'
 import { rotateKey } from '../../lib/sso/saml/provider'
-import { connect } from '../support/connection'
+import {
+  authnRequestIn,
+  connectSaml,
+  requestIdIn,
+  responseTo,
+  SamlVisitor,
+} from '../support/browsers/saml-visitor'
+import {
+  codesOf,
+  errorOf,
+  expireAttempts,
+  logLine,
+  usersOf,
+} from '../support/browsers/sso-visitor'
+import { connect } from '../support/databases/connection'
 import { expect, postTo, type Sql, test } from '../support/fixtures'
-import { startProvider } from '../support/oidc-provider'
+import { startProvider } from '../support/providers/oidc-provider'
 import {
   assertionPattern,
   inOrder,
@@ -20,23 +34,9 @@ import {
   type ResponseOptions,
   replace,
   type SamlProvider,
-} from '../support/saml-provider'
-import {
-  authnRequestIn,
-  connectSaml,
-  requestIdIn,
-  responseTo,
-  SamlVisitor,
-} from '../support/saml-visitor'
+} from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import {
-  codesOf,
-  errorOf,
-  expireAttempts,
-  logLine,
-  usersOf,
-} from '../support/sso-visitor'
+import { type Server, startServer } from '../support/servers/server'
 
 // lib/sso/saml/*.spec.ts tests all attacks. This file tests some of them over HTTP.
 

@@ -8,16 +8,23 @@ import { resetPassword } from '../../lib/password/reset'
 import { makeChallenge } from '../../lib/second-factor/challenge'
 import { findFactor } from '../../lib/second-factor/find'
 import { userOfIdentity } from '../../lib/sso/identity'
-import { linkUser, unlinkUser } from '../../lib/sso/manage'
+import { linkUser, unlinkUser } from '../../lib/sso/manage/connections'
 import {
   disableUser,
   enableUser,
   findUserByEmail,
   renameUser,
   signOutUser,
-} from '../../lib/user'
-import { addTestConnection } from '../support/connection'
-import { documentedFetch } from '../support/documented'
+} from '../../lib/user/user'
+import { addTestConnection } from '../support/databases/connection'
+import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
+import {
+  type FactorUser,
+  newFactorUser,
+  totp,
+  wrongCode,
+} from '../support/databases/second-factor'
+import { documentedFetch } from '../support/documents/documented'
 import {
   cookiesOf,
   exchangePath,
@@ -28,12 +35,10 @@ import {
   postTo,
   test,
 } from '../support/fixtures'
-import { newPasswordUser, type PasswordUser } from '../support/password-user'
-import { preload } from '../support/preload'
-import { type FactorUser, newFactorUser, totp, wrongCode } from '../support/second-factor'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { type Smtp, startSmtp } from '../support/smtp'
+import { preload } from '../support/servers/preload'
+import { type Server, startServer } from '../support/servers/server'
+import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 test.describe.configure({ mode: 'serial' }) // the tests share one server
 

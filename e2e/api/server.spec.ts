@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { documentedFetch } from '../support/documented'
+import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
-import { open, sendBytes, slowExchange } from '../support/raw-bytes'
-import { send } from '../support/raw-http'
 import { newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { startServer } from '../support/servers/server'
+import { open, sendBytes, slowExchange } from '../support/wire/raw-bytes'
+import { send } from '../support/wire/raw-http'
 
 // commands/server.spec.ts tests the process of the server: its start, limits, output and
 // end.

@@ -2,8 +2,9 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
-import { documentedFetch } from '../support/documented'
-import { expireToken } from '../support/expired-token'
+import { expireToken } from '../support/browsers/expired-token'
+import { lockRow } from '../support/databases/row-lock'
+import { documentedFetch } from '../support/documents/documented'
 import {
   type ApiResponse,
   exchangePath,
@@ -18,9 +19,8 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { lockRow } from '../support/row-lock'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
 
 const {
   refreshSession: refreshPath,

@@ -3,7 +3,9 @@ import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { passwordLimits } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
-import { documentedFetch } from '../support/documented'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
+import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
+import { documentedFetch } from '../support/documents/documented'
 import {
   type ApiResponse,
   cookiesOf,
@@ -13,11 +15,9 @@ import {
   type Sql,
   test,
 } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { newPasswordUser, type PasswordUser } from '../support/password-user'
-import { preload } from '../support/preload'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { preload } from '../support/servers/preload'
+import { type Server, startServer } from '../support/servers/server'
 
 test.describe.configure({ mode: 'serial' }) // the tests count the work of one server
 

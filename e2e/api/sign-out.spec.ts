@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { expireToken } from '../support/expired-token'
+import { expireToken } from '../support/browsers/expired-token'
+import { openOwnDatabase } from '../support/databases/own-database'
 import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
-import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { startServer } from '../support/servers/server'
+import { send } from '../support/wire/raw-http'
 
 test('sign-out accepts only POST requests from the same origin', async ({
   url,

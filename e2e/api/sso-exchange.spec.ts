@@ -1,8 +1,9 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
+import { issueSsoCode } from '../../lib/code/exchange'
 import * as paths from '../../lib/contract/paths'
-import { newSecret } from '../../lib/secret'
-import { issueSsoCode } from '../../lib/sso/exchange'
+import { newSecret } from '../../lib/crypto/secret'
+import { newPasswordUser } from '../support/databases/password-user'
 import {
   expect,
   newCode,
@@ -13,10 +14,9 @@ import {
   type Sql,
   test,
 } from '../support/fixtures'
-import { newPasswordUser } from '../support/password-user'
-import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { preload } from '../support/servers/preload'
+import { startServer } from '../support/servers/server'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 const rejected = { ok: false, code: 'SSO_EXCHANGE_INVALID' }

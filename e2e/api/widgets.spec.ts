@@ -11,12 +11,12 @@ import {
   rotateToken,
   setDisabled,
 } from '../../lib/widget/manage'
-import { documentedFetch } from '../support/documented'
+import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'
-import { preload } from '../support/preload'
-import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { preload } from '../support/servers/preload'
+import { startServer } from '../support/servers/server'
+import { send } from '../support/wire/raw-http'
 
 const path = paths.startWidgetSession
 const approved = 'https://www.example.com'

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
 import * as paths from '../../lib/contract/paths'
-import { runProgram } from '../support/command'
-import { documents, files } from '../support/documents'
+import { problemsOf } from '../support/browsers/page-checks'
+import { documents, files } from '../support/documents/documents'
 import {
   countPosts,
   exchangePath,
@@ -18,11 +18,11 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { problemsOf } from '../support/page-checks'
-import { open } from '../support/raw-bytes'
-import { send } from '../support/raw-http'
 import { keepSecret } from '../support/secrets'
-import { freePort } from '../support/server'
+import { runProgram } from '../support/servers/command'
+import { freePort } from '../support/servers/server'
+import { open } from '../support/wire/raw-bytes'
+import { send } from '../support/wire/raw-http'
 
 // Inside the project, because Turbopack does not follow symbolic links out of its root.
 // Without package-lock.json, because the build would warn about two lock files.

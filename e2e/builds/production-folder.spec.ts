@@ -13,9 +13,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { project } from '../../bin/local'
-import { isIgnoredByImage } from '../support/docker-ignore'
-import { files } from '../support/documents'
+import { project } from '../../bin/dev/local'
+import { complaintsOf, violationsOf } from '../support/browsers/page-checks'
+import { openOwnDatabase } from '../support/databases/own-database'
+import { isIgnoredByImage } from '../support/documents/docker-ignore'
+import { files } from '../support/documents/documents'
 import {
   exchangePath,
   expect,
@@ -25,10 +27,8 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
-import { complaintsOf, violationsOf } from '../support/page-checks'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
 
 // The reviewed list of production dependencies. Every deployment contains all of them.
 const dependencies = `

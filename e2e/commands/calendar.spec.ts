@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { project } from '../../bin/local'
-import { runScript } from '../support/command'
+import { project } from '../../bin/dev/local'
+import { errorOf, Visitor } from '../support/browsers/sso-visitor'
+import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
-import { clientSecret, startProvider } from '../support/oidc-provider'
-import { openOwnDatabase } from '../support/own-database'
-import { startServer } from '../support/server'
-import { errorOf, Visitor } from '../support/sso-visitor'
+import { clientSecret, startProvider } from '../support/providers/oidc-provider'
+import { runScript } from '../support/servers/command'
+import { startServer } from '../support/servers/server'
 
 test('every command in the calendar of docs/sso.md has the effect that the document describes', async () => {
   const database = await openOwnDatabase()

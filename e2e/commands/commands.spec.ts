@@ -7,13 +7,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
 import pg from 'pg'
-import { embeddedPostgresUrl, startEmbeddedPostgres } from '../../bin/embedded-postgres'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
+import { embeddedPostgresUrl, startEmbeddedPostgres } from '../../bin/dev/postgres'
 import * as paths from '../../lib/contract/paths'
 import { readRefreshToken } from '../../lib/session/refresh-token'
-import { createUser } from '../../lib/user'
-import { runScript } from '../support/command'
-import { addTestConnection } from '../support/connection'
+import { createUser } from '../../lib/user/user'
+import { addTestConnection } from '../support/databases/connection'
+import { openOwnDatabase } from '../support/databases/own-database'
+import { newFactorUser } from '../support/databases/second-factor'
 import {
   exchangePath,
   expect,
@@ -24,11 +25,10 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
-import { newFactorUser } from '../support/second-factor'
 import { keepSecret } from '../support/secrets'
-import { freePort, production, startServer } from '../support/server'
-import { startSmtp } from '../support/smtp'
+import { runScript } from '../support/servers/command'
+import { freePort, production, startServer } from '../support/servers/server'
+import { startSmtp } from '../support/servers/smtp'
 
 const run = (command: string[], settings: Record<string, string | undefined> = {}) =>
   runScript(command, '', settings)
@@ -535,7 +535,7 @@ test.describe('npm run issue', () => {
 
 test('the breached-password check is off by default in local development', async () => {
   const script = `
-    const { withDatabase } = await import('${project}bin/local.ts')
+    const { withDatabase } = await import('${project}bin/dev/local.ts')
     await withDatabase(async () => console.log(process.env.PASSWORD_BREACH_CHECK))`
   const check = (setting: string) =>
     promisify(execFile)(
@@ -659,7 +659,7 @@ test.describe('the embedded PostgreSQL', () => {
    */
   const startElsewhere = async () => {
     const script = `
-      const { startEmbeddedPostgres } = await import('${project}bin/embedded-postgres.ts')
+      const { startEmbeddedPostgres } = await import('${project}bin/dev/postgres.ts')
       await startEmbeddedPostgres('${folder}')
       process.stdout.write('started')
       setInterval(() => {}, 1_000)`

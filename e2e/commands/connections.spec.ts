@@ -10,10 +10,12 @@ import {
   type NewConnection,
   unlinkUser,
   updateConnection,
-} from '../../lib/sso/manage'
-import { allowPassword } from '../../lib/user'
-import { runScript as run } from '../support/command'
-import { addTestConnection } from '../support/connection'
+} from '../../lib/sso/manage/connections'
+import { allowPassword } from '../../lib/user/user'
+import { errorOf, usersOf, Visitor } from '../support/browsers/sso-visitor'
+import { addTestConnection } from '../support/databases/connection'
+import { openOwnDatabase } from '../support/databases/own-database'
+import { newFactorUser } from '../support/databases/second-factor'
 import {
   expect,
   newPassword,
@@ -23,10 +25,12 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
-import { openOwnDatabase } from '../support/own-database'
-import { newFactorUser } from '../support/second-factor'
-import { errorOf, usersOf, Visitor } from '../support/sso-visitor'
+import {
+  clientSecret,
+  type Provider,
+  startProvider,
+} from '../support/providers/oidc-provider'
+import { runScript as run } from '../support/servers/command'
 
 const connections = (command: string, ...parameters: string[]) =>
   run(['connections', command, ...parameters])

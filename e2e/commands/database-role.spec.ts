@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
 import * as paths from '../../lib/contract/paths'
-import { insertConnection } from '../support/connection'
-import { documentedFetch } from '../support/documented'
+import { Visitor } from '../support/browsers/sso-visitor'
+import { insertConnection } from '../support/databases/connection'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
+import { totp } from '../support/databases/second-factor'
+import { documentedFetch } from '../support/documents/documented'
 import {
   exchangePath,
   expect,
@@ -14,13 +17,10 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { type Provider, startProvider } from '../support/oidc-provider'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { totp } from '../support/second-factor'
+import { type Provider, startProvider } from '../support/providers/oidc-provider'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { type Smtp, startSmtp } from '../support/smtp'
-import { Visitor } from '../support/sso-visitor'
+import { type Server, startServer } from '../support/servers/server'
+import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 // Tests a server that connects with the role in deploy/database.sql. plans.spec.ts tests
 // the privileges that each statement needs.

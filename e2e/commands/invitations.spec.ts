@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { runScript } from '../support/command'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { type Smtp, startSmtp } from '../support/smtp'
+import { runScript } from '../support/servers/command'
+import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 test.describe.configure({ mode: 'serial' }) // the tests share one outbox
 

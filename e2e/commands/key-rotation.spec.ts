@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
 import * as paths from '../../lib/contract/paths'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
-import type { Tokens } from '../support/account'
+import type { Tokens } from '../support/databases/account'
 import {
   exchangePath,
   expect,
@@ -13,7 +13,7 @@ import {
   type User,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
 
 const issuer = 'http://localhost' // all servers have the same issuer, as behind a load balancer
 

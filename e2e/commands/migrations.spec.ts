@@ -9,11 +9,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { project } from '../../bin/local'
-import { type Ended, runProgram } from '../support/command'
-import { blocks } from '../support/documents'
+import { project } from '../../bin/dev/local'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
+import { blocks } from '../support/documents/documents'
 import { expect, test } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { type Ended, runProgram } from '../support/servers/command'
 
 const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 
 // Tests the generic plan of every statement, and the privileges that the statements need.
 
@@ -56,7 +56,7 @@ async function plansOf(
     },
     ...settings,
   }
-  const program = ['--import', 'tsx', `${project}e2e/support/explain.ts`]
+  const program = ['--import', 'tsx', `${project}e2e/support/databases/explain.ts`]
   return JSON.parse(
     (await promisify(execFile)(process.execPath, program, { cwd: project, env })).stdout,
   )

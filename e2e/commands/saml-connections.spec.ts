@@ -3,16 +3,16 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { certificateText } from '../../lib/sso/saml/provider'
-import { runScript } from '../support/command'
+import { responseTo, SamlVisitor } from '../support/browsers/saml-visitor'
+import { errorOf } from '../support/browsers/sso-visitor'
 import { expect, test } from '../support/fixtures'
-import { listen } from '../support/listen'
 import {
   newSamlProvider,
   type ResponseOptions,
   type SamlProvider,
-} from '../support/saml-provider'
-import { responseTo, SamlVisitor } from '../support/saml-visitor'
-import { errorOf } from '../support/sso-visitor'
+} from '../support/providers/saml-provider'
+import { runScript } from '../support/servers/command'
+import { listen } from '../support/servers/listen'
 
 const connections = (parameters: string[], stdin = '') =>
   runScript(['connections', ...parameters], stdin)

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, postTo, test } from '../support/fixtures'
-import { open, slowExchange } from '../support/raw-bytes'
-import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { startSmtp } from '../support/smtp'
+import { type Server, startServer } from '../support/servers/server'
+import { startSmtp } from '../support/servers/smtp'
+import { open, slowExchange } from '../support/wire/raw-bytes'
+import { send } from '../support/wire/raw-http'
 
 // Tests the process of the server (`npm start`): its start, limits, output and end.
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import * as paths from '../../lib/contract/paths'
 import { addWidget } from '../../lib/widget/manage'
-import { authorize, newRequest } from '../support/dashboard'
+import { authorize, newRequest } from '../support/browsers/dashboard'
 import {
   exchangePath,
   expect,
@@ -15,10 +15,10 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { listen } from '../support/listen'
-import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { listen } from '../support/servers/listen'
+import { preload } from '../support/servers/preload'
+import { startServer } from '../support/servers/server'
 
 type Attribute = { key: string; value: Record<string, unknown> }
 type Batch = {

@@ -11,8 +11,8 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { preload } from '../support/preload'
-import { type Server, startServer } from '../support/server'
+import { preload } from '../support/servers/preload'
+import { type Server, startServer } from '../support/servers/server'
 
 const probe = preload('loaded-files.mjs')
 // For each library, words that occur only in the code of that library.

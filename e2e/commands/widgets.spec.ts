@@ -1,10 +1,10 @@
 import * as paths from '../../lib/contract/paths'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
-import { runScript } from '../support/command'
+import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, postTo, test } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { runScript } from '../support/servers/command'
+import { startServer } from '../support/servers/server'
 
 const origin = 'https://www.example.com'
 

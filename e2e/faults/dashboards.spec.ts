@@ -1,9 +1,9 @@
-import { disableUser, enableUser } from '../../lib/user'
-import { type Account, newAccount, type Tokens } from '../support/account'
-import { dashboardCode } from '../support/dashboard'
+import { disableUser, enableUser } from '../../lib/user/user'
+import { dashboardCode } from '../support/browsers/dashboard'
+import { type Account, newAccount, type Tokens } from '../support/databases/account'
+import { type Round, race, rounds } from '../support/databases/race'
 import { exchangePath, expect, test } from '../support/fixtures'
-import { type Round, race, rounds } from '../support/race'
-import { startTwoServers, type TwoServers } from '../support/two-servers'
+import { startTwoServers, type TwoServers } from '../support/servers/two-servers'
 
 // the number of rounds is fixed, so a slow machine needs time
 test.describe.configure({ timeout: 600_000 })

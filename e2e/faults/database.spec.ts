@@ -6,8 +6,8 @@ import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-to
 import {
   type BreakablePostgres,
   startBreakablePostgres,
-} from '../support/breakable-postgres'
-import { documentedFetch, UndocumentedResponse } from '../support/documented'
+} from '../support/databases/breakable-postgres'
+import { documentedFetch, UndocumentedResponse } from '../support/documents/documented'
 import {
   exchangePath,
   expect,
@@ -16,9 +16,9 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { preload } from '../support/servers/preload'
+import { type Server, startServer } from '../support/servers/server'
 
 const boundMs = 10_000 // longer than every shortened timeout, even on a busy machine
 const resultMs = 1_500 // the shortened time limit for a result

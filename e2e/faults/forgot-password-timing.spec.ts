@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
+import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
-import { rankZ } from '../support/mann-whitney'
-import { openOwnDatabase } from '../support/own-database'
 import { newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
-import { startSmtp } from '../support/smtp'
+import { startServer } from '../support/servers/server'
+import { startSmtp } from '../support/servers/smtp'
+import { rankZ } from '../support/wire/mann-whitney'
 
 const rounds = 200
 const maxZ = 4 // random differences exceed this once in 16,000 comparisons

@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { documentedFetch } from '../support/documented'
+import { rounds } from '../support/databases/race'
+import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, newCode, resetPath, test } from '../support/fixtures'
-import { preload } from '../support/preload'
-import { rounds } from '../support/race'
-import { sendBytes } from '../support/raw-bytes'
 import { newAddress } from '../support/secrets'
-import { countOf, sendMany } from '../support/send-many'
-import { startServer } from '../support/server'
+import { preload } from '../support/servers/preload'
+import { startServer } from '../support/servers/server'
+import { sendBytes } from '../support/wire/raw-bytes'
+import { countOf, sendMany } from '../support/wire/send-many'
 
 const bodiesEach = rounds * 20
 const statuses = new Set([400, 413, 415])

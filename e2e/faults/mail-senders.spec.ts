@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
+import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { startSmtp } from '../support/smtp'
+import { type Server, startServer } from '../support/servers/server'
+import { startSmtp } from '../support/servers/smtp'
 
 const userCount = 30
 const cronSecret = keepSecret(`cron-${randomUUID()}`)

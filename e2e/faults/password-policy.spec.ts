@@ -3,11 +3,15 @@ import { resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { endPasswordSessions, updateConnection } from '../../lib/sso/manage'
-import { addTestConnection } from '../support/connection'
+import { endPasswordSessions, updateConnection } from '../../lib/sso/manage/connections'
+import { addTestConnection } from '../support/databases/connection'
+import {
+  client,
+  newPasswordUser,
+  type PasswordUser,
+} from '../support/databases/password-user'
+import { lockRow } from '../support/databases/row-lock'
 import { expect, newPassword, newToken, type Sql, test } from '../support/fixtures'
-import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
-import { lockRow } from '../support/row-lock'
 
 // A connection is added while an operation, with an older snapshot of the database, waits
 // for a lock.

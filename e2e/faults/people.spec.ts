@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import { exchangeSsoCode, issueSsoCode } from '../../lib/code/exchange'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
-import { deleteUser, findUserByEmail, renameUser } from '../../lib/user'
+import { deleteUser, findUserByEmail, renameUser } from '../../lib/user/user'
+import {
+  client,
+  newPasswordUser,
+  type PasswordUser,
+} from '../support/databases/password-user'
+import { inOrderOfLock, lockRow } from '../support/databases/row-lock'
 import { expect, newPassword, type Sql, test } from '../support/fixtures'
-import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
-import { inOrderOfLock, lockRow } from '../support/row-lock'
 
 // A user is renamed or deleted while an operation waits for the same row.
 

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { parseSigningKeys } from '../../lib/settings/signing-keys'
 import { expect, test } from '../support/fixtures'
-import { preload } from '../support/preload'
-import { startRedis, type TestRedis } from '../support/redis'
 import { keepSecret, newAddress } from '../support/secrets'
-import { countOf, sendMany } from '../support/send-many'
-import { type Server, startServer } from '../support/server'
-import { startUpstash, type Upstash } from '../support/upstash'
+import { preload } from '../support/servers/preload'
+import { startRedis, type TestRedis } from '../support/servers/redis'
+import { type Server, startServer } from '../support/servers/server'
+import { startUpstash, type Upstash } from '../support/servers/upstash'
+import { countOf, sendMany } from '../support/wire/send-many'
 
 const limit = 200
 const windowSeconds = 15 * 60

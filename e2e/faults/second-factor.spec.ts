@@ -9,15 +9,19 @@ import { findFactor } from '../../lib/second-factor/find'
 import { signInWithSecondFactor } from '../../lib/second-factor/sign-in'
 import type { Connection } from '../../lib/sso/connection'
 import { userOfIdentity } from '../../lib/sso/identity'
-import { disableUser, enableUser, signOutUser } from '../../lib/user'
-import { addTestConnection } from '../support/connection'
+import { disableUser, enableUser, signOutUser } from '../../lib/user/user'
+import { addTestConnection } from '../support/databases/connection'
+import {
+  client,
+  newPasswordUser,
+  type PasswordUser,
+} from '../support/databases/password-user'
+import { race, rounds } from '../support/databases/race'
+import { inOrderOfLock, lockRow } from '../support/databases/row-lock'
+import { type FactorUser, newFactorUser, totp } from '../support/databases/second-factor'
 import { expect, newPassword, newToken, type Sql, test } from '../support/fixtures'
-import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
-import { race, rounds } from '../support/race'
-import { inOrderOfLock, lockRow } from '../support/row-lock'
-import { type FactorUser, newFactorUser, totp } from '../support/second-factor'
 import { keepSecret } from '../support/secrets'
-import { startTwoServers, type TwoServers } from '../support/two-servers'
+import { startTwoServers, type TwoServers } from '../support/servers/two-servers'
 
 // the number of rounds is fixed, so a slow machine needs time
 test.describe.configure({ timeout: 600_000 })

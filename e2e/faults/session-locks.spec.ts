@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { hashSecret } from '../../lib/crypto/secret'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
-import { hashSecret } from '../../lib/secret'
-import { disableUser } from '../../lib/user'
-import { type Account, newAccount } from '../support/account'
+import { disableUser } from '../../lib/user/user'
+import { type Account, newAccount } from '../support/databases/account'
+import { inOrderOfLock, lockRow } from '../support/databases/row-lock'
 import { expect, test } from '../support/fixtures'
-import { inOrderOfLock, lockRow } from '../support/row-lock'
 import {
   type Client,
   checkEnded,
   startTwoServers,
   type TwoServers,
-} from '../support/two-servers'
+} from '../support/servers/two-servers'
 
 let servers: TwoServers
 test.beforeAll(async ({ sql }) => {

@@ -1,9 +1,13 @@
 import { deleteExpiredRows } from '../../lib/database/clean-up'
-import { disableUser, enableUser } from '../../lib/user'
-import { type Account, newAccount } from '../support/account'
+import { disableUser, enableUser } from '../../lib/user/user'
+import { type Account, newAccount } from '../support/databases/account'
+import { type Round, race, rounds } from '../support/databases/race'
 import { expect, test } from '../support/fixtures'
-import { type Round, race, rounds } from '../support/race'
-import { checkEnded, startTwoServers, type TwoServers } from '../support/two-servers'
+import {
+  checkEnded,
+  startTwoServers,
+  type TwoServers,
+} from '../support/servers/two-servers'
 
 // the number of rounds is fixed, so a slow machine needs time
 test.describe.configure({ timeout: 600_000 })

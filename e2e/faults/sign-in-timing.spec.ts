@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import * as paths from '../../lib/contract/paths'
+import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
-import { rankZ } from '../support/mann-whitney'
-import { openOwnDatabase } from '../support/own-database'
 import { newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { startServer } from '../support/servers/server'
+import { rankZ } from '../support/wire/mann-whitney'
 
 const rounds = 20 // with 20 rounds, times that do not overlap have z = 5.4
 const maxZ = 4 // random differences exceed this once in 16,000 comparisons

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startBreakablePostgres } from '../support/breakable-postgres'
-import { insertConnection } from '../support/connection'
+import { Visitor } from '../support/browsers/sso-visitor'
+import { startBreakablePostgres } from '../support/databases/breakable-postgres'
+import { insertConnection } from '../support/databases/connection'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
-import { startProvider } from '../support/oidc-provider'
+import { startProvider } from '../support/providers/oidc-provider'
 import { newAddress } from '../support/secrets'
-import { freePort, startServer } from '../support/server'
-import { Visitor } from '../support/sso-visitor'
+import { freePort, startServer } from '../support/servers/server'
 
 const signInCount = 100
 

@@ -1,6 +1,8 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
-import { takeCookies } from '../support/cookies'
+import { takeCookies } from '../support/browsers/cookies'
+import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
+import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import {
   exchangePath,
   expect,
@@ -11,11 +13,9 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { complaintsOf, problemsOf } from '../support/page-checks'
-import { newPasswordUser, type PasswordUser } from '../support/password-user'
-import { send } from '../support/raw-http'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
+import { type Server, startServer } from '../support/servers/server'
+import { send } from '../support/wire/raw-http'
 
 let server: Server
 test.beforeAll(async () => {

@@ -10,7 +10,7 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { listen } from '../support/listen'
+import { listen } from '../support/servers/listen'
 
 // For a browser, this is another site, because 127.0.0.1 is not localhost.
 const site = createServer((_, response) =>

@@ -1,8 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
-import { project } from '../../bin/local'
-import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
-import { addTestConnection } from '../support/connection'
+import { project } from '../../bin/dev/local'
+import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
+import { connectSaml, requestIdIn } from '../support/browsers/saml-visitor'
+import { addTestConnection } from '../support/databases/connection'
+import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
+import { lockRow } from '../support/databases/row-lock'
 import {
   exchangePath,
   expect,
@@ -12,15 +15,12 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { newPasswordUser, type PasswordUser } from '../support/password-user'
-import { preload } from '../support/preload'
-import { type Program, startProgram } from '../support/program'
-import { lockRow } from '../support/row-lock'
-import { startSamlPages } from '../support/saml-pages'
-import { newSamlProvider } from '../support/saml-provider'
-import { connectSaml, requestIdIn } from '../support/saml-visitor'
+import { startSamlPages } from '../support/providers/saml-pages'
+import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret, newAddress } from '../support/secrets'
-import { freePort, type Server, startServer } from '../support/server'
+import { preload } from '../support/servers/preload'
+import { type Program, startProgram } from '../support/servers/program'
+import { freePort, type Server, startServer } from '../support/servers/server'
 
 // The example dashboard on 127.0.0.1. For browsers, this is another site than the login
 // on localhost.

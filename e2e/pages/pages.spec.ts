@@ -2,8 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page, Response } from 'playwright/test'
-import { project } from '../../bin/local'
+import { pathOf } from '../../app/preview/states'
+import { project } from '../../bin/dev/local'
 import { mailKinds } from '../../lib/mail/kinds'
+import { complaintsOf, problemsOf, violationsOf } from '../support/browsers/page-checks'
+import { hold, previewOf, respondWith, show } from '../support/browsers/page-states'
+import { openOwnDatabase } from '../support/databases/own-database'
 import {
   exchangePath,
   expect,
@@ -13,12 +17,8 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { openOwnDatabase } from '../support/own-database'
-import { complaintsOf, problemsOf, violationsOf } from '../support/page-checks'
-import { hold, previewOf, respondWith, show } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
-import { pathOf } from '../support/states'
+import { startServer } from '../support/servers/server'
 
 const resetLink = async (user: { id: string; email: string }) =>
   `/reset-password?token=${await newToken(user)}`

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import type { Page, Request } from 'playwright/test'
+import { complaintsOf } from '../support/browsers/page-checks'
+import { hold, respondWith, retryThrice } from '../support/browsers/page-states'
 import {
   countPosts,
   expect,
@@ -13,8 +15,6 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { complaintsOf } from '../support/page-checks'
-import { hold, respondWith, retryThrice } from '../support/page-states'
 
 const changed = 'Your password has been changed'
 const strong = 'lantern otter meadow'

@@ -1,10 +1,12 @@
 import { createServer } from 'node:http'
 import type { BrowserContext, BrowserContextOptions, Page, Route } from 'playwright/test'
+import { issueSsoCode } from '../../lib/code/exchange'
 import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { signSessionToken } from '../../lib/session/jwt'
 import { readRefreshToken } from '../../lib/session/refresh-token'
-import { issueSsoCode } from '../../lib/sso/exchange'
+import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
+import { hold, respondWith } from '../support/browsers/page-states'
 import {
   test as base,
   countPosts,
@@ -17,11 +19,9 @@ import {
   type Sql,
   type User,
 } from '../support/fixtures'
-import { listen } from '../support/listen'
-import { complaintsOf, problemsOf } from '../support/page-checks'
-import { hold, respondWith } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { listen } from '../support/servers/listen'
+import { startServer } from '../support/servers/server'
 
 const { refreshSession: refreshPath, getSession: sessionPath } = paths
 const signOutPath = '/sign-out'
@@ -400,7 +400,7 @@ test.describe('?next= on the home page', () => {
       expect(await page.evaluate(() => document.referrer)).toBe('')
 
       const [posts, loads] = [countPosts(page), countLoads(page)]
-      // lib/page/next-path.spec.ts tests more destinations.
+      // lib/http/next-path.spec.ts tests more destinations.
       const ignored = [
         'https://evil.example',
         '//evil.example',

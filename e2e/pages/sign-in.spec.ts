@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
-import { addConnection } from '../../lib/sso/manage'
-import { keepCookies } from '../support/cookies'
+import { addConnection } from '../../lib/sso/manage/connections'
+import { keepCookies } from '../support/browsers/cookies'
+import { complaintsOf, violationsOf } from '../support/browsers/page-checks'
+import { respondWith } from '../support/browsers/page-states'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
+import { newPasswordUser } from '../support/databases/password-user'
 import {
   expect,
   heading,
@@ -11,13 +15,9 @@ import {
   newToken,
   test,
 } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { complaintsOf, violationsOf } from '../support/page-checks'
-import { respondWith } from '../support/page-states'
-import { newPasswordUser } from '../support/password-user'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { type Smtp, startSmtp } from '../support/smtp'
+import { type Server, startServer } from '../support/servers/server'
+import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 // Tests sign-ins with a password, and forgotten passwords.
 

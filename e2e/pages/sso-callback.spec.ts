@@ -1,4 +1,6 @@
 import * as paths from '../../lib/contract/paths'
+import { holders } from '../support/browsers/page-checks'
+import { hold, respondWith, retryThrice } from '../support/browsers/page-states'
 import {
   countPosts,
   exchangePath,
@@ -10,8 +12,6 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { holders } from '../support/page-checks'
-import { hold, respondWith, retryThrice } from '../support/page-states'
 
 const rejected = 'This sign-in has expired'
 const unavailable = (seconds: number) =>
@@ -181,7 +181,7 @@ test('?next= redirects only within this site', async ({ page, user }) => {
     `/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent('/nothing?x=1#top')}`,
   )
   await page.waitForURL('/nothing?x=1#top')
-  // lib/page/next-path.spec.ts tests more destinations.
+  // lib/http/next-path.spec.ts tests more destinations.
   for (const stolen of ['//evil.example', 'javascript:alert(1)']) {
     await page.goto(
       `/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent(stolen)}`,

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
-import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
+import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
 import {
   disableConnection,
   listConnections,
   type NewConnection,
-} from '../../lib/sso/manage'
+} from '../../lib/sso/manage/connections'
 import { ssoUrl } from '../../lib/sso/urls'
-import { addTestConnection } from '../support/connection'
+import { addTestConnection } from '../support/databases/connection'
 import { expect, heading, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 

@@ -1,7 +1,7 @@
+import { connectSaml, requestIdIn } from '../support/browsers/saml-visitor'
 import { expect, heading, type Sql, test } from '../support/fixtures'
-import { startSamlPages } from '../support/saml-pages'
-import { newSamlProvider, type SamlProvider } from '../support/saml-provider'
-import { connectSaml, requestIdIn } from '../support/saml-visitor'
+import { startSamlPages } from '../support/providers/saml-pages'
+import { newSamlProvider, type SamlProvider } from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
 
 // Tests complete sign-ins in a browser, which sends no cookies with forms of another

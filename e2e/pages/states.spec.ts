@@ -1,8 +1,8 @@
 import type { Page } from 'playwright/test'
+import { states } from '../../app/preview/states'
+import { axeSource, complaintsOf, problemsOf } from '../support/browsers/page-checks'
+import { show, stateNames } from '../support/browsers/page-states'
 import { expect, heading, newCode, newToken, test } from '../support/fixtures'
-import { axeSource, complaintsOf, problemsOf } from '../support/page-checks'
-import { show, stateNames } from '../support/page-states'
-import { states } from '../support/states'
 
 // Tests each state in English, in the light scheme, 320 pixels wide, before and after a
 // translation by the browser. `npm run test:axe` checks all languages, schemes, text

@@ -1,4 +1,6 @@
 import type { Page, Route } from 'playwright/test'
+import { holders } from '../support/browsers/page-checks'
+import { hold, respondWith } from '../support/browsers/page-states'
 import {
   countPosts,
   exchangePath,
@@ -11,8 +13,6 @@ import {
   shortenTimeLimit,
   test,
 } from '../support/fixtures'
-import { holders } from '../support/page-checks'
-import { hold, respondWith } from '../support/page-states'
 
 test.describe.configure({ mode: 'parallel' })
 
@@ -57,7 +57,7 @@ const journeys = {
   },
 }
 
-// lib/page/post.spec.ts tests responses that are not ours.
+// app/_ui/post.spec.ts tests responses that are not ours.
 const lostResponses: Record<string, (route: Route) => Promise<void>> = {
   'no connection': (route) => route.abort('connectionreset'),
   'no connection any more': async (route) => {

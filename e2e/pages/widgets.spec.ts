@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { Page } from 'playwright/test'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
 import * as paths from '../../lib/contract/paths'
 import { addWidget, type ListedWidget, listWidgets } from '../../lib/widget/manage'
 import { test as base, expect } from '../support/fixtures'
-import { listen } from '../support/listen'
-import { type Program, startProgram } from '../support/program'
 import { keepSecret } from '../support/secrets'
-import { freePort, type Server, startServer } from '../support/server'
+import { listen } from '../support/servers/listen'
+import { type Program, startProgram } from '../support/servers/program'
+import { freePort, type Server, startServer } from '../support/servers/server'
 
 /**
  * Sends no header with the IP address of a test, because the response to a preflight

@@ -1,6 +1,6 @@
 // `npm run test:providers` runs this before the tests, so that downloads do not count
 // towards their timeouts.
-import { installProviders } from '../support/tools'
+import { installProviders } from '../support/servers/tools'
 
 try {
   installProviders()

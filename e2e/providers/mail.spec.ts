@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
+import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
+import { newPasswordUser } from '../support/databases/password-user'
 import { expect, heading, newPassword, test } from '../support/fixtures'
-import { type OpenSmtpd, startOpenSmtpd } from '../support/opensmtpd'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { newPasswordUser } from '../support/password-user'
-import { type Server, startServer } from '../support/server'
+import { type OpenSmtpd, startOpenSmtpd } from '../support/servers/opensmtpd'
+import { type Server, startServer } from '../support/servers/server'
 
 // Tests a complete password recovery through a third-party mail server.
 

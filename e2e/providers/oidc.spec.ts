@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
-import { connections } from '../support/command'
+import { connectionState } from '../support/databases/sign-ins'
 import { expect, heading, test } from '../support/fixtures'
-import { type LemonLdap, startLemonLdap } from '../support/lemonldap'
+import { type LemonLdap, startLemonLdap } from '../support/providers/lemonldap'
 import { keepSecret } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { connectionState } from '../support/sign-ins'
+import { connections } from '../support/servers/command'
+import { type Server, startServer } from '../support/servers/server'
 
 // LemonLDAP::NG sends an array as `aud`, but no `iss` parameter. It is on 127.0.0.1 and
 // the app on localhost, so they are different sites.

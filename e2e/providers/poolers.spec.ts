@@ -5,7 +5,7 @@ import * as paths from '../../lib/contract/paths'
 import {
   type BreakablePostgres,
   startBreakablePostgres,
-} from '../support/breakable-postgres'
+} from '../support/databases/breakable-postgres'
 import {
   exchangePath,
   expect,
@@ -17,9 +17,9 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
-import { startProgram, temporaryFolder } from '../support/program'
 import { keepSecret, newAddress } from '../support/secrets'
-import { freePort, startServer } from '../support/server'
+import { startProgram, temporaryFolder } from '../support/servers/program'
+import { freePort, startServer } from '../support/servers/server'
 
 type Stoppable = { stop: () => Promise<void> }
 type Pooler = Stoppable & { url: string }

@@ -13,8 +13,8 @@ import {
   newToken,
   test,
 } from '../support/fixtures'
-import { type ReverseProxy, startCaddy, startNginx } from '../support/proxies'
-import { freePort, type Server, startServer } from '../support/server'
+import { type ReverseProxy, startCaddy, startNginx } from '../support/servers/proxies'
+import { freePort, type Server, startServer } from '../support/servers/server'
 
 // Tests the proxy configurations in deploy/ in front of two processes of the app.
 

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { Page } from 'playwright/test'
-import { connections } from '../support/command'
+import { connectionState } from '../support/databases/sign-ins'
 import { expect, heading, type Sql, test } from '../support/fixtures'
 import {
   type LemonLdap,
   type ServiceProvider,
   startLemonLdap,
-} from '../support/lemonldap'
-import { temporaryFolder } from '../support/program'
-import { keepSecret } from '../support/secrets'
-import { type Server, startServer } from '../support/server'
-import { connectionState } from '../support/sign-ins'
+} from '../support/providers/lemonldap'
 import {
   type SimpleSaml,
   type SimpleSamlOptions,
   startSimpleSaml,
-} from '../support/simplesamlphp'
+} from '../support/providers/simplesamlphp'
+import { keepSecret } from '../support/secrets'
+import { connections } from '../support/servers/command'
+import { temporaryFolder } from '../support/servers/program'
+import { type Server, startServer } from '../support/servers/server'
 
 // The providers are on 127.0.0.1 and the app on localhost, which are different sites. So
 // the response is a cross-site POST request, with which browsers send no SameSite

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
+import { issueSsoCode } from '../../lib/code/exchange'
 import * as paths from '../../lib/contract/paths'
 import { issueResetToken } from '../../lib/password/reset'
-import { issueSsoCode } from '../../lib/sso/exchange'
-import { documentedFetch } from './documented'
+import { documentedFetch } from './documents/documented'
 import { keepSecret, newAddress } from './secrets'
 
 export { expect } from 'playwright/test'

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
+import { startEmbeddedPostgres } from '../../bin/dev/postgres'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
-import { build } from './build'
-import { dashboards } from './dashboard'
-import { otherTimeZone, urlOf } from './own-database'
+import { dashboards } from './browsers/dashboard'
+import { otherTimeZone, urlOf } from './databases/own-database'
 import { secretsFolder } from './secrets'
-import { logFolder, startServer } from './server'
-import { findChromium } from './tools'
+import { build } from './servers/build'
+import { logFolder, startServer } from './servers/server'
+import { findChromium } from './servers/tools'
 
 /**
  * Sets up the browser and the production build, and an empty database and a server for

@@ -17,8 +17,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
-import { project } from '../../bin/local'
+import { project } from '../../bin/dev/local'
+import { startEmbeddedPostgres } from '../../bin/dev/postgres'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 
 const tools = `${project}.data/vercel-tools/`
@@ -192,9 +192,9 @@ function fileBytes(path: string): number {
 }
 
 async function useOperations(folder: string): Promise<void> {
-  const { issueSsoCode } = await import('../../lib/sso/exchange')
+  const { issueSsoCode } = await import('../../lib/code/exchange')
   const { issueResetToken } = await import('../../lib/password/reset')
-  const { createUser, findUserByEmail } = await import('../../lib/user')
+  const { createUser, findUserByEmail } = await import('../../lib/user/user')
   await createUser('ada@example.com')
   const { id } = (await findUserByEmail('ada@example.com'))!
 

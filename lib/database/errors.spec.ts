@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeCause } from '../log'
+import { describeCause } from '../log/log'
 import { asUnavailable, NothingChanged } from './errors'
 
 const lost = new Error('Connection terminated unexpectedly')

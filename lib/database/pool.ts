@@ -1,6 +1,6 @@
 import { attachDatabasePool } from '@vercel/functions/db-connections'
 import pg from 'pg'
-import { describeCause, log } from '../log'
+import { describeCause, log } from '../log/log'
 import { env } from '../settings/env'
 import { NothingChanged } from './errors'
 

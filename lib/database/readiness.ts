@@ -1,4 +1,4 @@
-import { log } from '../log'
+import { log } from '../log/log'
 import { errorCode, poolerRemedies } from './errors'
 import { prisma } from './prisma'
 

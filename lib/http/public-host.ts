@@ -1,7 +1,7 @@
-import { log } from '../log'
+import { log } from '../log/log'
 import { env } from '../settings/env'
 
-/** The header in which app/page-proxy.ts passes the URL to app/moved/route.ts. */
+/** The header in which app/_proxy/respond.ts passes the URL to app/moved/route.ts. */
 export const movedToHeader = 'x-moved-to'
 
 const marker = 'moved'

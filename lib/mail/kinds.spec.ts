@@ -1,8 +1,8 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import PostalMime from 'postal-mime'
 import { expect, test, vi } from 'vitest'
-import { languages } from '../page/language'
 import { env } from '../settings/env'
+import { languages } from '../texts/language'
 import { type MailKind, type MailKindName, mailKinds } from './kinds'
 import { compose } from './messages'
 

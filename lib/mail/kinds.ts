@@ -1,7 +1,7 @@
 import { lifetimes } from '../contract/lifetimes'
-import type { Texts } from '../page/texts/en'
-import { newSecret } from '../secret'
+import { newSecret } from '../crypto/secret'
 import { env } from '../settings/env'
+import type { Texts } from '../texts/en'
 import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
 
 /**

@@ -1,4 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
+import { hashSecret } from '../crypto/secret'
 import {
   dateFromEpoch,
   mayUsePassword,
@@ -6,7 +7,6 @@ import {
   prisma,
   transaction,
 } from '../database/prisma'
-import { hashSecret } from '../secret'
 import { sendsMail } from '../settings/env'
 import type { MailKind, MailKindName } from './kinds'
 

@@ -1,5 +1,5 @@
-import { deviceOf } from '../device'
-import { languageOf } from '../page/language'
+import { deviceOf } from '../texts/device'
+import { languageOf } from '../texts/language'
 import type { MailRequest } from './outbox'
 
 /** Returns the language and the device of a request, for the email that it causes. */

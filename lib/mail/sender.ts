@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEmailAddress } from '../contract/email-address'
-import { describeCause, log } from '../log'
+import { describeCause, log } from '../log/log'
 import { env } from '../settings/env'
 import { type MailKind, mailKinds } from './kinds'
 import { compose } from './messages'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { describeCause, log } from '../log'
+import { describeCause, log } from '../log/log'
 import { fetchBounded } from '../outgoing'
 import { env } from '../settings/env'
 

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import { describeCause, log } from '../log'
+import { describeCause, log } from '../log/log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
 

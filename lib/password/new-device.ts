@@ -1,6 +1,6 @@
 import { lifetimes } from '../contract/lifetimes'
 import { prisma } from '../database/prisma'
-import { describeCause, log } from '../log'
+import { describeCause, log } from '../log/log'
 import type { MailRequest } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
 import { sendsMail } from '../settings/env'

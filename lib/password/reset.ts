@@ -1,5 +1,6 @@
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
+import { hashSecret, newSecret } from '../crypto/secret'
 import { NothingChanged } from '../database/errors'
 import {
   dateFromEpoch,
@@ -10,7 +11,6 @@ import {
   transaction,
 } from '../database/prisma'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
-import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
 import { hashNewPassword, passwordFormatError } from './hash'

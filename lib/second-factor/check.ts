@@ -5,7 +5,7 @@ import {
 } from '../contract/lifetimes'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
-import { describeCause, log } from '../log'
+import { describeCause, log } from '../log/log'
 import { type MailRequest, notice } from '../mail/outbox'
 import { type Counted, consumeAttempt } from '../password/attempts'
 import { hashRecoveryCode, stepsOfCode } from './codes'

@@ -1,5 +1,5 @@
+import { decryptText, encryptText } from '../crypto/encryption'
 import { prisma } from '../database/prisma'
-import { decryptText, encryptText } from '../settings/encryption'
 
 /**
  * Encrypts a text with the first key of ENCRYPTION_KEY. Only `decrypt` with the same

@@ -1,6 +1,6 @@
 import { lifetimes } from '../contract/lifetimes'
+import { hashSecret, newSecret } from '../crypto/secret'
 import { isUnexpired, prisma } from '../database/prisma'
-import { hashSecret, newSecret } from '../secret'
 import { cookieOf } from './cookie'
 import { findRefreshableSession, findSession, type LiveSession } from './find'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
-import { signJwt } from '../jwt'
+import { signJwt } from '../crypto/sign-jwt'
 import { env } from '../settings/env'
 import type { StoredSession } from './issue-tokens'
 

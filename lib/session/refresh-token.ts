@@ -1,4 +1,4 @@
-import { readSignedId, signId, uuidOf } from '../secret'
+import { readSignedId, signId, uuidOf } from '../crypto/secret'
 import { env } from '../settings/env'
 
 /** The session of a refresh token, and how many rotations preceded the token. */

@@ -1,7 +1,7 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
-import { log } from '../log'
+import { log } from '../log/log'
 import { isParentLive, isUserAllowed } from './find'
 import { issueTokens, type StoredSession } from './issue-tokens'
 import { readRefreshToken } from './refresh-token'

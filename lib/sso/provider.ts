@@ -1,10 +1,10 @@
 import type { ParseArgsConfig } from 'node:util'
+import type { AttemptSecrets } from './attempt'
 import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
-import type { NewConnection } from './manage'
+import type { NewConnection } from './manage/connections'
 import type { Ask } from './next-sign-in'
 import type { Secrets } from './secrets'
-import type { AttemptSecrets } from './sso-attempt'
 
 export type Authenticated = {
   identity: Subject

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { decryptText, encryptText } from '../settings/encryption'
+import { decryptText, encryptText } from '../crypto/encryption'
 import type { Connection } from './connection'
 import { SignInRejected } from './rejection'
 

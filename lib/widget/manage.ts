@@ -1,5 +1,5 @@
+import { hashSecret, newSecret } from '../crypto/secret'
 import { Prisma, prisma, transaction } from '../database/prisma'
-import { hashSecret, newSecret } from '../secret'
 import { isLoopback } from '../settings/loopback'
 import { UsageError } from '../usage-error'
 import { isTokenLive } from './session'

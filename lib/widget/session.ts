@@ -1,7 +1,7 @@
 import { lifetimes } from '../contract/lifetimes'
+import { hashSecret } from '../crypto/secret'
+import { signJwt } from '../crypto/sign-jwt'
 import { Prisma, prisma } from '../database/prisma'
-import { signJwt } from '../jwt'
-import { hashSecret } from '../secret'
 import { env } from '../settings/env'
 import type { SigningKeys } from '../settings/signing-keys'
 

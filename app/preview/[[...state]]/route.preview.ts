@@ -4,21 +4,21 @@
 import PQueue from 'p-queue'
 import { z } from 'zod'
 import pageStyles from '@/app/_ui/styles.css?raw'
-import type { Link } from '@/bin/local-examples'
-import { type LinkState, pathOf, type State, states } from '@/e2e/support/states'
+import { type LinkState, pathOf, type State, states } from '@/app/preview/states'
+import type { Link } from '@/bin/dev/examples'
+import { accentCss } from '@/lib/brand/accent-color'
+import { escapeHtml } from '@/lib/brand/escape-html'
+import { substitutePage } from '@/lib/brand/substitute-page'
+import { exchangeSsoCode, issueSsoCode } from '@/lib/code/exchange'
 import { prisma } from '@/lib/database/prisma'
 import { type MailKindName, mailKinds } from '@/lib/mail/kinds'
 import { compose } from '@/lib/mail/messages'
-import { accentCss } from '@/lib/page/accent-color'
-import { escapeHtml } from '@/lib/page/escape-html'
-import { languages } from '@/lib/page/language'
-import { substitutePage } from '@/lib/page/substitute-page'
 import { issueResetToken } from '@/lib/password/reset'
 import { makeChallenge } from '@/lib/second-factor/challenge'
 import { findFactor } from '@/lib/second-factor/find'
 import { env, sendsMail } from '@/lib/settings/env'
-import { exchangeSsoCode, issueSsoCode } from '@/lib/sso/exchange'
-import { createUser, findUserByEmail, signOutUser } from '@/lib/user'
+import { languages } from '@/lib/texts/language'
+import { createUser, findUserByEmail, signOutUser } from '@/lib/user/user'
 import frameScript from '../frame.inline.js?raw'
 import styles from '../overview.css?raw'
 
@@ -37,7 +37,7 @@ const htmlHeaders = {
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'no-store',
 }
-const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // from bin/dev.ts
+const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // from bin/dev/dev.ts
 
 export async function GET(request: Request): Promise<Response> {
   const { pathname, search, searchParams } = new URL(request.url)

@@ -1,5 +1,5 @@
-import { texts } from '@/lib/page/language'
-import { passwordSignInUrl } from '@/lib/page/password-sign-in-url'
+import { passwordSignInUrl } from '@/lib/settings/password-sign-in-url'
+import { texts } from '@/lib/texts/language'
 import { ResetResult } from '../reset-result'
 
 /** What a reload shows after the password was changed. */

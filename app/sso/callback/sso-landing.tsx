@@ -3,8 +3,10 @@
 import { useLayoutEffect, useRef, useState } from 'react'
 import { Address } from '@/app/_ui/address'
 import type { PageTexts } from '@/app/_ui/form'
+import { type Outcome, outcomeOf, post, type Sent } from '@/app/_ui/post'
 import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
+import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
 import {
   isRetryable,
   markPageReady,
@@ -14,10 +16,8 @@ import {
 import { useWait, WaitText } from '@/app/_ui/wait'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import * as paths from '@/lib/contract/paths'
-import { type Outcome, outcomeOf, post, type Sent } from '@/lib/page/post'
-import { inRelativeTime } from '@/lib/page/relative-time'
-import type { Texts } from '@/lib/page/texts/en'
-import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
+import type { Texts } from '@/lib/texts/en'
+import { inRelativeTime } from '@/lib/texts/relative-time'
 
 // at a later retry, the code might have expired
 const lastRetryMs = 0.75 * lifetimes.code * 1_000

@@ -6,7 +6,7 @@ import {
   RateLimiterMemory,
   type RateLimiterRes,
 } from 'rate-limiter-flexible'
-import { describeCause, log } from '../../log'
+import { describeCause, log } from '../../log/log'
 import { env } from '../../settings/env'
 
 export const windowSeconds = 15 * 60

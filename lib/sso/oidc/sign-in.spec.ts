@@ -21,9 +21,9 @@ import {
   type Provider,
   signed,
   startProvider,
-} from '../../../e2e/support/oidc-provider'
-import { log } from '../../log'
-import { newSecret } from '../../secret'
+} from '../../../e2e/support/providers/oidc-provider'
+import { newSecret } from '../../crypto/secret'
+import { log } from '../../log/log'
 import { env } from '../../settings/env'
 import { ConnectionSettings, type OidcConnection } from '../connection'
 import { advice, SignInRejected } from '../rejection'

@@ -1,5 +1,5 @@
 import type { ClientAuth, CustomFetch, ServerMetadata } from 'openid-client'
-import { log } from '../../log'
+import { log } from '../../log/log'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
 import type { OidcConnection } from '../connection'
 import { soleAddress } from '../email'

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { expectNothingPrinted, outcomeOf } from '../../../e2e/support/saml-outcome'
+import {
+  expectNothingPrinted,
+  outcomeOf,
+} from '../../../e2e/support/providers/saml-outcome'
 import {
   addAttribute,
   assertionPattern,
@@ -13,7 +16,7 @@ import {
   requestId,
   type SamlProvider,
   sign,
-} from '../../../e2e/support/saml-provider'
+} from '../../../e2e/support/providers/saml-provider'
 import type { SignInRejected } from '../rejection'
 import type { SamlCheck } from './rejected'
 import { type ServiceProviderSettings, verifyResponse } from './service-provider'

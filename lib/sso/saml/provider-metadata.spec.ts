@@ -1,6 +1,6 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { replace } from '../../../e2e/support/saml-provider'
+import { replace } from '../../../e2e/support/providers/saml-provider'
 import { UsageError } from '../../usage-error'
 import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'

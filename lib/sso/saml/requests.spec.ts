@@ -1,7 +1,10 @@
 import { verify, X509Certificate } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { beforeAll, expect, test } from 'vitest'
-import { newSamlProvider, type SamlProvider } from '../../../e2e/support/saml-provider'
+import {
+  newSamlProvider,
+  type SamlProvider,
+} from '../../../e2e/support/providers/saml-provider'
 import { readProviderMetadata } from './provider-metadata'
 import { authnRequestUrl, serviceMetadata } from './service-provider'
 import type { SamlSettings } from './settings'

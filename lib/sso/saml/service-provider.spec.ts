@@ -1,6 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { expectNothingPrinted, outcomeOf } from '../../../e2e/support/saml-outcome'
+import {
+  expectNothingPrinted,
+  outcomeOf,
+} from '../../../e2e/support/providers/saml-outcome'
 import {
   addAttribute,
   assertionPattern,
@@ -15,7 +18,7 @@ import {
   type SamlProvider,
   seconds,
   sign,
-} from '../../../e2e/support/saml-provider'
+} from '../../../e2e/support/providers/saml-provider'
 import type { SamlCheck } from './rejected'
 import { type ServiceProviderSettings, verifyResponse } from './service-provider'
 

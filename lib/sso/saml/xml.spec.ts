@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expectNothingPrinted } from '../../../e2e/support/saml-outcome'
+import { expectNothingPrinted } from '../../../e2e/support/providers/saml-outcome'
 import { SamlRejected } from './rejected'
 import { parseXml, type XmlElement } from './xml'
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { substitutePage } from '@/lib/brand/substitute-page'
 import * as paths from '@/lib/contract/paths'
+import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { type AddToLog, route, seeOther } from '@/lib/http/route'
 import { isNavigation } from '@/lib/http/same-origin'
-import { describeCause, log } from '@/lib/log'
-import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
-import { substitutePage } from '@/lib/page/substitute-page'
+import { describeCause, log } from '@/lib/log/log'
 import {
   findRenewableSession,
   issueDashboardCode,

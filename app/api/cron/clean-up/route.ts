@@ -1,6 +1,6 @@
 import { deleteExpiredRows } from '@/lib/database/clean-up'
 import { cronRoute } from '@/lib/http/cron'
-import { logExpiringCertificates } from '@/lib/sso/certificate-warnings'
+import { logExpiringCertificates } from '@/lib/sso/manage/certificate-warnings'
 
 const timeLimitMs = 30_000
 

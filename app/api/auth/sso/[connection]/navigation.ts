@@ -1,21 +1,21 @@
+import { issueSsoCode } from '@/lib/code/exchange'
 import { ApiError } from '@/lib/contract/errors'
+import { nextDestination } from '@/lib/http/next-path'
 import { type AddToLog, route, seeOther } from '@/lib/http/route'
-import { describeCause, log } from '@/lib/log'
-import { nextDestination } from '@/lib/page/next-path'
+import { describeCause, log } from '@/lib/log/log'
 import { browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
+import { claimAttempt } from '@/lib/sso/attempt'
 import {
   type Connection,
   findConnection,
   providerOf,
   startPath,
 } from '@/lib/sso/connection'
-import { issueSsoCode } from '@/lib/sso/exchange'
 import { type Contact, userOfIdentity } from '@/lib/sso/identity'
 import { askCookie } from '@/lib/sso/next-sign-in'
 import type { Provider } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
-import { claimAttempt } from '@/lib/sso/sso-attempt'
 
 /**
  * The destination of the user. Set it as soon as it is known, so that an error page gets

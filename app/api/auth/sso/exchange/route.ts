@@ -1,9 +1,9 @@
+import { exchangeSsoCode } from '@/lib/code/exchange'
 import { operations } from '@/lib/contract/operations'
-import { deviceOf } from '@/lib/device'
 import { route } from '@/lib/http/route'
 import { browserOf, sessionCookies } from '@/lib/session/cookie'
 import { sessionIdsOfBrowser } from '@/lib/session/find'
-import { exchangeSsoCode } from '@/lib/sso/exchange'
+import { deviceOf } from '@/lib/texts/device'
 
 /**
  * Exchanges an SSO code for a session. Sets the session cookies only for browsers, which

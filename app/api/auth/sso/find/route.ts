@@ -1,7 +1,7 @@
 import { invalid } from '@/lib/contract/errors'
 import { readForm } from '@/lib/http/body'
+import { nextDestination } from '@/lib/http/next-path'
 import { route } from '@/lib/http/route'
-import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
 

@@ -1,11 +1,11 @@
+import { newSecret } from '@/lib/crypto/secret'
 import { urlAtPublicHost } from '@/lib/http/public-host'
-import { newSecret } from '@/lib/secret'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
+import { rejectLoop, startAttempt } from '@/lib/sso/attempt'
 import { startPath } from '@/lib/sso/connection'
 import { askCookie, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
-import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
 import { destinationOf, landing, ssoRoute } from '../navigation'
 
 /**

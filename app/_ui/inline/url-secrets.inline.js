@@ -1,0 +1,47 @@
+// Moves the secrets from the URL to `window.urlSecrets` before any other script runs.
+;(() => {
+  const marks = document.documentElement.dataset
+  const query = new URLSearchParams(location.search)
+  const fragment = new URLSearchParams(location.hash.slice(1))
+  const secrets = {}
+  for (const name of document.currentScript.dataset.secrets.split(' ')) {
+    const value = query.get(name) || fragment.get(name)
+    // As in lib/http/hide-secrets.ts: removes characters that come from the text around a
+    // copied link.
+    const secret = value?.replace(/[^\w-]/g, '').slice(0, 43)
+    if (secret) secrets[name] = secret
+    if (secret && !query.get(name)) marks.fragment = '' // the server did not see the secret
+    query.delete(name)
+    fragment.delete(name)
+  }
+  window.urlSecrets = secrets
+  if (secrets.code && location.pathname === '/sso/callback') marks.code = ''
+  if (Object.keys(secrets).length) {
+    const url = new URL(location)
+    url.search = query
+    url.hash = fragment
+    // Stores the token for a reload, for Back, and for a discarded tab. A code would have
+    // expired by then.
+    const { token } = secrets
+    history.replaceState(
+      token ? { token, inFragment: 'fragment' in marks } : null,
+      '',
+      url,
+    )
+  } else if (history.state?.token) restore(history.state)
+
+  /**
+   * Opens the link of a token again after a reload, so that the server looks the link up
+   * again.
+   */
+  function restore({ token, inFragment }) {
+    if (inFragment) {
+      secrets.token = token
+      marks.fragment = ''
+      return
+    }
+    marks.leaving = ''
+    query.set('token', token)
+    location.replace(`?${query}`)
+  }
+})()

@@ -1,0 +1,83 @@
+import type { ErrorCode, Issue } from '../../lib/contract/errors'
+
+export type Outcome = { requestId?: string } & (
+  | ({ kind: 'done'; code?: ErrorCode } & Content)
+  | { kind: 'failed' | 'offline' | 'unknown' }
+  | { kind: 'rejected'; code: ErrorCode; issue?: Issue }
+  | { kind: 'limited' | 'unavailable'; waitSeconds: number }
+)
+
+/** The parts of a response that pages need. Tokens are not among them. */
+export type Content = {
+  secret?: string
+  uri?: string
+  enrolment?: string
+  recoveryCodes?: string[]
+  returnTo?: string
+}
+
+export type Sent = { requestId?: string; response: Promise<Response> }
+
+type Body = Content & {
+  ok?: boolean
+  code?: ErrorCode
+  requestId?: string
+  issues?: Issue[]
+  outcome?: 'unknown'
+}
+
+declare global {
+  interface Window {
+    /** Defined in app/_ui/inline/send-json.inline.js. */
+    sendJson: (path: string, body: unknown) => Sent
+    /**
+     * Returns a signal that aborts a request after a time limit. Defined in
+     * app/_ui/inline/send-json.inline.js.
+     */
+    abortAfter: (ms: number) => AbortSignal
+    /**
+     * `kept` reads a value from the storage of this tab, `keep` writes it. Defined in
+     * app/_ui/inline/kept-email.inline.js.
+     */
+    kept: (name: 'email' | 'asked') => string | null
+    keep: (name: 'email' | 'asked', value: string | null) => void
+  }
+}
+
+/** Posts JSON or a form to a route of this site. Never retries or throws. */
+export async function post(path: string, body: unknown): Promise<Outcome> {
+  if (!navigator.onLine) return { kind: 'offline' }
+  try {
+    return await outcomeOf(window.sendJson(path, body))
+  } catch {
+    return { kind: 'failed' } // nothing was sent
+  }
+}
+
+/**
+ * Returns the outcome of a request. Never throws. Without a valid response, the outcome
+ * is unknown.
+ */
+export async function outcomeOf({
+  requestId: sentId,
+  response: pending,
+}: Sent): Promise<Outcome> {
+  const response = await pending.catch(() => null)
+  if (!response) return { kind: 'unknown', requestId: sentId }
+  // {} if the body is incomplete, or sent by a proxy
+  const body: Body = (await response.json().catch(() => null)) ?? {}
+  const { ok, code, issues, outcome, secret, uri, enrolment, recoveryCodes, returnTo } =
+    body
+  const requestId = body.requestId ?? response.headers.get('x-request-id') ?? sentId
+  const waitSeconds = Number(response.headers.get('retry-after')) || 5
+  if (ok || code === 'SECOND_FACTOR_REQUIRED')
+    return { kind: 'done', code, secret, uri, enrolment, recoveryCodes, returnTo }
+  // Only the status is checked, because a firewall may have sent the response.
+  if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
+  if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
+  if (code === 'SERVICE_UNAVAILABLE')
+    return { kind: 'unavailable', waitSeconds, requestId }
+  if ([400, 401, 409].includes(response.status) || code === 'SECOND_FACTOR_LOCKED')
+    return { kind: 'rejected', code, issue: issues?.[0], requestId }
+  return { kind: 'failed', requestId }
+}

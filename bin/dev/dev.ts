@@ -1,0 +1,192 @@
+// `npm run dev`, and `npm run demo` with --production. Starts everything locally, without
+// any setup.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { format } from 'node:util'
+import { databaseHost } from '../../lib/settings/env'
+import { isLoopback } from '../../lib/settings/loopback'
+import { formatLink, type Link, startDashboard, startWidget } from './examples'
+import { prepareServer, project, readEnvFiles } from './local'
+import { startMailbox } from './mailbox'
+import { firstFreePort } from './ports'
+import { startLocalProvider } from './provider'
+
+const people = [
+  { id: 'ada', name: 'Ada Lovelace', email: 'ada@example.com' },
+  { id: 'grace', name: 'Grace Hopper', email: 'grace@example.com' },
+  { id: 'eve', name: 'Eve, whose domain has no access', email: 'eve@example.org' },
+]
+const production = process.argv.includes('--production')
+const { log } = console
+
+async function run(): Promise<number> {
+  readEnvFiles(production)
+  const { PORT } = process.env
+  const port = await firstFreePort(Number(PORT || 3000), PORT ? 1 : 100)
+  const mailbox = process.env.SMTP_URL ? null : await startMailbox()
+  const release = await prepareServer(port, mailbox?.settings)
+  const { DATABASE_URL, PUBLIC_URL } = process.env
+  // Other people may use a database or an app that is not on this machine.
+  const isLocal =
+    isLocalDatabase(DATABASE_URL!) && isLoopback(new URL(PUBLIC_URL!).hostname)
+  try {
+    process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
+    process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
+    if (production) {
+      log('Building …')
+      const parameters = ['--import', 'tsx', 'bin/build.ts']
+      execFileSync(process.execPath, parameters, {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        cwd: project,
+      })
+    }
+    const links: Link[] = [
+      ['Sign in', '/sign-in', 'as Ada or Grace, with one click at Example Corp'],
+    ]
+    if (isLocal)
+      links.push(
+        ...(await startDashboard(port)),
+        await addUsers(),
+        await connectLocalProvider(),
+      )
+    if (mailbox) links.push(['Mailbox', mailbox.url, 'every email that the app sends'])
+    if (isLocal) links.push(...(await startWidget()))
+    links.push(
+      ['API reference', '/reference', 'for people'],
+      ['OpenAPI', '/openapi.json', 'for programs'],
+    )
+    return await serve(port, links)
+  } finally {
+    if (isLocal) await disconnectLocalProvider()
+    await release()
+    log('Stopped.')
+  }
+}
+
+/** Whether a database is on this machine. Sockets of Cloud SQL lead to another one. */
+function isLocalDatabase(url: string): boolean {
+  const host = databaseHost(url)
+  return isLoopback(host) || /^\/(?!cloudsql\/)/.test(host)
+}
+
+/**
+ * Adds Ada, and a user with a fixed password and a fixed TOTP secret. Returns how to sign
+ * in.
+ */
+async function addUsers(): Promise<Link> {
+  // not a user of the demo provider, because a user with a second factor is not linked by
+  // email
+  const [email, password, secret] = [
+    'joan@example.net',
+    'lantern otter meadow',
+    'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+  ]
+  const { hashNewPassword } = await import('../../lib/password/hash')
+  const { totpUri } = await import('../../lib/second-factor/codes')
+  const { encrypt } = await import('../../lib/second-factor/encryption')
+  const { prisma } = await import('../../lib/database/prisma')
+  const { createUser, findUserByEmail } = await import('../../lib/user/user')
+  for (const address of [people[0]!.email, email]) await createUser(address)
+  const { id } = (await findUserByEmail(email))!
+  const factor = { encryptedSecret: await encrypt(secret, `totp ${id}`), lastStep: 0 }
+  const secondFactor = { upsert: { create: factor, update: factor } }
+  const passwordHash = await hashNewPassword(password, [])
+  await prisma().user.update({
+    where: { id },
+    data: { passwordHash, secondFactorAt: new Date(), secondFactor },
+  })
+  return [
+    'Authenticator app',
+    await totpUri(secret, email),
+    `of ${email}: password “${password}”, secret ${secret}`,
+  ]
+}
+
+/**
+ * Starts an identity provider, adds a connection to it, and returns the URL of the
+ * provider.
+ */
+async function connectLocalProvider(): Promise<Link> {
+  const { ssoUrl } = await import('../../lib/sso/urls')
+  const { addConnection } = await import('../../lib/sso/manage/connections')
+  const options = {
+    redirectUris: [ssoUrl('local', 'callback')],
+    people,
+    port: await firstFreePort(4_300),
+  }
+  const { issuer, clientId, clientSecret } = await startLocalProvider(options)
+  await disconnectLocalProvider()
+  await addConnection({
+    slug: 'local',
+    name: 'Example Corp',
+    settings: { kind: 'oidc', issuer, clientId },
+    secrets: { clientSecret },
+    domains: ['example.com'],
+    provision: true,
+    listed: true,
+    allowPasswords: true, // so that reset links work in the demo
+  })
+  return [
+    'Example Corp',
+    issuer,
+    'the identity provider: a tile of its portal starts a sign-in',
+  ]
+}
+
+async function disconnectLocalProvider(): Promise<void> {
+  const { listConnections, removeConnection } = await import(
+    '../../lib/sso/manage/connections'
+  )
+  for (const connection of await listConnections('local'))
+    await removeConnection(connection)
+}
+
+/** Runs the server until it exits or is stopped. Returns its exit code. */
+async function serve(port: number, links: Link[]): Promise<number> {
+  log('Starting the server …')
+  const program = production
+    ? ['.next/standalone/bin/server.js']
+    : ['--import', 'tsx', 'bin/server.ts', '--dev']
+  const server = spawn(process.execPath, program, {
+    cwd: project,
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      PORT: String(port),
+      HOST: process.env.HOST || '127.0.0.1', // by default, only this machine, because the links sign anybody in
+      DEV_LINKS: JSON.stringify(links), // for app/preview
+    },
+  })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => server.kill('SIGINT'))
+  createInterface(server.stdout!).on('line', (line) => {
+    if (!line.startsWith('Listening on ')) return log(readable(line))
+    for (const link of production ? links : [])
+      log(formatLink(link, process.env.PUBLIC_URL!))
+    log(
+      `Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`,
+    )
+  })
+  const [code] = await once(server, 'close')
+  return code ?? 0
+}
+
+/** Formats a line of the log, which is JSON, as readable text. */
+function readable(line: string): string {
+  if (!line.startsWith('{"level":')) return line
+  const { level, time, msg, requestId, ...fields } = JSON.parse(line)
+  const texts = Object.entries(fields).map(([name, value]) =>
+    format('%s=%s', name, value),
+  )
+  return [new Date(time).toLocaleTimeString(), level, msg, ...texts]
+    .filter(Boolean)
+    .join(' ')
+}
+
+process.exit(
+  await run().catch(({ message }: Error) => {
+    console.error(message)
+    return 1
+  }),
+)

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { hashSecret, newSecret } from '../../../lib/crypto/secret'
+import { issueResetToken } from '../../../lib/password/reset'
+import { signSessionToken } from '../../../lib/session/jwt'
+import { makeRefreshToken } from '../../../lib/session/refresh-token'
+import type { Sql, User } from '../fixtures'
+import { keepSecret } from '../secrets'
+
+export type Tokens = { token: string; refreshToken: string }
+
+/** A user with live sessions, unused codes and a reset token. */
+export type Account = User & {
+  sessions: (Tokens & { id: string })[]
+  codes: string[]
+  resetToken: string
+}
+
+/**
+ * Creates an account with one INSERT per table, because sign-ins would take too long for
+ * thousands of accounts.
+ */
+export async function newAccount(
+  sql: Sql,
+  sessionCount: number,
+  codeCount: number,
+): Promise<Account> {
+  const email = `user-${randomUUID()}@example.com`
+  const codes = Array.from({ length: codeCount }, () => keepSecret(newSecret()))
+  const ids = Array.from({ length: sessionCount }, () => randomUUID())
+  const [user] = await sql(
+    `INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`,
+    [email],
+  )
+  const id: string = user!.id
+  await sql(
+    `WITH session AS (
+       INSERT INTO sessions (id, user_id, expires_at) SELECT unnest($2::uuid[]), $1, now() + interval '7 days'
+     )
+     INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT unnest($3::bytea[]), $1, now() + interval '1 hour'`,
+    [id, ids, codes.map((code) => Buffer.from(hashSecret(code)))],
+  )
+  const issuedAt = Math.floor(Date.now() / 1000)
+  const times = { authenticatedAt: issuedAt, issuedAt, expiresAt: issuedAt + 3600 }
+  const claims = { userId: id, email, connection: null, amr: null, ...times }
+  const sessions = ids.map((sessionId) => ({
+    id: sessionId,
+    token: keepSecret(signSessionToken({ ...claims, sessionId })),
+    refreshToken: keepSecret(makeRefreshToken({ sessionId, generation: 0 })),
+  }))
+  return {
+    id,
+    email,
+    sessions,
+    codes,
+    resetToken: keepSecret((await issueResetToken(id)).secret),
+  }
+}

@@ -1,0 +1,213 @@
+// Runs every statement of the service once on one connection of the pool, and prints the
+// generic plans as JSON. This is a separate process because the settings of the pool
+// can't change after its start.
+import bcrypt from 'bcrypt'
+import { exchangeSsoCode, issueSsoCode } from '../../../lib/code/exchange'
+import { hashSecret } from '../../../lib/crypto/secret'
+import { deleteExpiredRows } from '../../../lib/database/clean-up'
+import { databasePool } from '../../../lib/database/pool'
+import { isUsable } from '../../../lib/database/readiness'
+import { mailKinds } from '../../../lib/mail/kinds'
+import {
+  claimMail,
+  finish,
+  issueTokenOfMail,
+  outboxStatus,
+  queueResetMail,
+  recoveryCodesLeft,
+  retryLater,
+  retryNow,
+} from '../../../lib/mail/outbox'
+import { releaseAttempt } from '../../../lib/password/attempts'
+import { canChangePassword, changePassword } from '../../../lib/password/change'
+import { makeKnownBrowser } from '../../../lib/password/known-browser'
+import { mailNewDevice } from '../../../lib/password/new-device'
+import { issueResetToken, resetPassword } from '../../../lib/password/reset'
+import { signIn as signInWithPassword } from '../../../lib/password/sign-in'
+import { makeChallenge } from '../../../lib/second-factor/challenge'
+import {
+  confirmEnrolment,
+  removeSecondFactor,
+  replaceRecoveryCodes,
+  startEnrolment,
+} from '../../../lib/second-factor/change'
+import { findFactor } from '../../../lib/second-factor/find'
+import { signInWithSecondFactor } from '../../../lib/second-factor/sign-in'
+import { issueDashboardCode } from '../../../lib/session/authorize'
+import { findRefreshableSession, findSession } from '../../../lib/session/find'
+import { listSessions } from '../../../lib/session/list'
+import { refreshSession } from '../../../lib/session/refresh'
+import { endOtherSessions, endSessions } from '../../../lib/session/revoke'
+import { claimAttempt, rejectLoop, startAttempt } from '../../../lib/sso/attempt'
+import {
+  findConnection,
+  findConnectionOfEmail,
+  signInChoices,
+} from '../../../lib/sso/connection'
+import { userOfIdentity } from '../../../lib/sso/identity'
+import { createUser, findUserByEmail } from '../../../lib/user/user'
+import { findPresentedWidget } from '../../../lib/widget/session'
+import { client } from './password-user'
+import { totp } from './second-factor'
+
+const email = 'ada@example.com'
+
+async function run(): Promise<void> {
+  await isUsable()
+  await createUser(email)
+  const { id } = (await findUserByEmail(email))!
+  const nobody = { browser: null, sessionIds: [] }
+  const { secret: code } = await issueSsoCode(id)
+  const { token, refreshToken, sessionId } = await exchangeSsoCode(code, nobody)
+  // the code is reused
+  await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {})
+  const session = (await findSession(token))!
+  await listSessions(session)
+  await endOtherSessions(session)
+  await findRefreshableSession(refreshToken)
+  await refreshSession(refreshToken)
+  const codeVerifier = 'any secret'
+  const request = {
+    redirectUri: 'https://app.example.com/callback',
+    codeChallenge: hashSecret(codeVerifier),
+  }
+  const ofDashboard = (await issueDashboardCode(
+    sessionId,
+    request.redirectUri,
+    request.codeChallenge,
+  ))!
+  await exchangeSsoCode(ofDashboard, { ...nobody, codeVerifier })
+  await endSessions([sessionId])
+  const password = 'lantern meadow otter'
+  await resetPassword((await issueResetToken(id)).secret, password)
+  await signInWithPassword(email, password, client)
+  const passwords = { currentPassword: password, password: 'otter lantern meadow' }
+  await changePassword({ ...session, familyId: sessionId }, passwords, client)
+  await canChangePassword(id)
+  await releaseAttempt({ keys: [], endsAt: 0 })
+  await databasePool().query('UPDATE users SET password_hash = $1', [
+    await bcrypt.hash(password, 4),
+  ])
+  const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
+  await signInWithPassword(email, password, {
+    ...client,
+    sessionIds: [sessionId],
+    knownBrowser,
+  })
+  // so that no email is sent
+  const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60)
+  await mailNewDevice({ userId: id, sessionId }, later, client)
+  await useSecondFactor(id)
+  await signIn()
+  await findPresentedWidget('any token', 'https://www.example.com')
+  await queueResetMail([email], { language: 'en', device: null })
+  const mail = (await claimMail())! // the notice about the reset
+  await issueTokenOfMail(mail, 'any secret')
+  await retryLater(mail, mailKinds[mail.kind])
+  await finish(mail, 'gave_up')
+  await finish(mail, 'sent')
+  await retryNow()
+  await outboxStatus()
+  await deleteExpiredRows()
+
+  const pool = databasePool()
+  await pool.query('SET plan_cache_mode = force_generic_plan') // the plan cache may choose these plans after five executions
+  const { rows } = await pool.query(
+    `SELECT name, statement, cardinality(parameter_types) AS parameters, (parameter_types || result_types)::text[] AS types
+     FROM pg_prepared_statements WHERE statement <> 'BEGIN'`,
+  )
+  const isModel = (statement: string) => statement.includes('"public"."')
+  const withDate = rows.find(
+    ({ statement, types }) => !isModel(statement) && types.join().includes('timestamp'),
+  )
+  if (withDate) throw new Error(`A Date crosses raw SQL: ${withDate.statement}`)
+  const plans: Record<string, unknown> = {}
+  for (const { name, statement, parameters } of rows) {
+    const values = parameters > 0 ? `(${Array(parameters).fill('NULL').join()})` : ''
+    const explained = await pool.query(`EXPLAIN (FORMAT JSON) EXECUTE "${name}"${values}`)
+    plans[statement.trim().replaceAll(/\s+/g, ' ')] =
+      explained.rows[0]['QUERY PLAN'][0].Plan
+  }
+  console.log(JSON.stringify(plans))
+}
+
+/**
+ * Runs every statement of a second factor, from its start until it is switched off, with
+ * both kinds of codes.
+ */
+async function useSecondFactor(userId: string): Promise<void> {
+  const [password, nothing] = ['lantern meadow otter', () => {}]
+  const { sessionId } = await signInWithPassword(email, password, client)
+  const session = { sessionId, familyId: sessionId, userId, email, endsAt: new Date() }
+  const { secret, enrolment } = await startEnrolment(session, { password }, client)
+  const { recoveryCodes } = await confirmEnrolment(
+    session,
+    { enrolment, code: totp(secret) },
+    client,
+  )
+  await databasePool().query('UPDATE second_factors SET failures = 9')
+  const given = [
+    { code: '0' }, // the tenth wrong code
+    { code: totp(secret, 1) },
+    { recoveryCode: recoveryCodes[0] },
+    { recoveryCode: 'wrong' },
+  ]
+  for (const each of given) {
+    const { challenge } = makeChallenge((await findFactor(userId))!)
+    await signInWithSecondFactor(challenge, each, client).catch(nothing)
+  }
+  await recoveryCodesLeft({ id: userId, attempts: 1 })
+  await databasePool().query('UPDATE second_factors SET last_step = 0')
+  await replaceRecoveryCodes(session, { password, code: totp(secret) }, client)
+  await removeSecondFactor(session, { password, recoveryCode: 'wrong' }, client).catch(
+    nothing,
+  )
+  await removeSecondFactor(session, { password, code: totp(secret, 1) }, client)
+}
+
+/**
+ * Signs users in through a connection: one who gets linked, a new one, and one who is
+ * already linked.
+ */
+async function signIn(): Promise<void> {
+  await databasePool().query(`
+    WITH added AS (
+      INSERT INTO connections (slug, name, kind, settings, provision)
+      VALUES ('acme', 'Acme', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}', true) RETURNING id
+    )
+    INSERT INTO connection_domains SELECT 'example.com', id FROM added`)
+  await signInChoices()
+  await findConnectionOfEmail(email)
+  const connection = (await findConnection('acme'))!
+  const { state } = await startAttempt(connection.id, 'browser', null)
+  const overSaml = await startAttempt(connection.id, 'browser', null)
+  await rejectLoop(connection.id, 'browser')
+  for (const _ of ['claimed', 'used'])
+    await claimAttempt({
+      ...overSaml,
+      connectionId: connection.id,
+      browser: null,
+      mayLackCookies: true,
+    }).catch(() => {})
+  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' })
+  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' }).catch(
+    () => {},
+  ) // the attempt was already used
+  for (const address of [email, 'grace@example.com', email])
+    await userOfIdentity(
+      connection,
+      { issuer: connection.settings.issuer, subject: address },
+      async () => ({
+        email: address,
+        isVerified: true,
+      }),
+    )
+}
+
+run().then(
+  () => process.exit(0),
+  (error: Error) => {
+    console.error(error.message)
+    process.exit(1)
+  },
+)

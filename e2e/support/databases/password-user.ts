@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import bcrypt from 'bcrypt'
+import { newPassword, type Sql, type User } from '../fixtures'
+
+/** A user who signs in without an earlier session or cookie. */
+export const client = {
+  subnet: '192.0.2.0/24',
+  sessionIds: [],
+  knownBrowser: null,
+  language: 'en',
+  device: null,
+}
+
+export type PasswordUser = User & { password: string }
+
+/**
+ * Creates a user with a password. To test an older account, pass a lower `cost` for the
+ * hash.
+ */
+export async function newPasswordUser(
+  sql: Sql,
+  {
+    cost = 12,
+    password = newPassword(),
+    email = `user-${randomUUID()}@example.com`,
+  } = {},
+): Promise<PasswordUser> {
+  const hash = await bcrypt.hash(password, cost)
+  const [row] = await sql(
+    `INSERT INTO users (email, email_domain, password_hash) VALUES ($1, split_part($1, '@', 2), $2) RETURNING id`,
+    [email, hash],
+  )
+  return { id: row!.id, email, password }
+}

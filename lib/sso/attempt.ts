@@ -1,0 +1,120 @@
+import { createHmac } from 'node:crypto'
+import { lifetimes } from '../contract/lifetimes'
+import { hashSecret, newSecret } from '../crypto/secret'
+import { deleteExpired } from '../database/clean-up'
+import { isUnexpired, Prisma, prisma } from '../database/prisma'
+import { env } from '../settings/env'
+import { SignInRejected } from './rejection'
+
+/**
+ * The secrets of one sign-in. The browser transports `state`. The others are derived from
+ * it.
+ */
+export type AttemptSecrets = ReturnType<typeof secretsOf>
+
+// A provider whose responses never refer to our request would cause a loop of starts.
+const unsolicitedPerMinute = 3
+
+/**
+ * Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have
+ * been validated.
+ */
+export async function startAttempt(
+  connectionId: string,
+  browser: string,
+  next: string | null,
+) {
+  const state = newSecret()
+  const { kid } = env().SESSION_SIGNING_KEYS
+  await prisma().$executeRaw`
+    INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
+    VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
+            now() + make_interval(secs => ${lifetimes.signIn}))`
+  deleteExpired('sso_attempts', 4).catch(() => {}) // a later start deletes the rest
+  return secretsOf(state, kid)
+}
+
+/**
+ * Throws SignInRejected if a browser has just begun several sign-ins without a response.
+ * Call it before a start.
+ */
+export async function rejectLoop(connectionId: string, browser: string): Promise<void> {
+  const [row] = await prisma().$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM (
+      SELECT FROM sso_attempts
+      WHERE connection_id = ${connectionId} AND browser_hash = ${hashSecret(browser)} AND claimed_at IS NULL
+        AND created_at > now() - interval '1 minute'
+      LIMIT ${unsolicitedPerMinute}
+    ) AS recent`
+  if (row!.count >= unsolicitedPerMinute)
+    throw new SignInRejected('unsolicited_loop', 'response_invalid')
+}
+
+type Presented = {
+  state: string | null
+  connectionId: string
+  browser: string | null
+  mayLackCookies?: boolean // for a cross-site POST. Then bind the code to `browserHash`.
+}
+
+/**
+ * Uses up a sign-in. Throws SignInRejected if it is invalid, or if the browser or the
+ * connection is not the same.
+ */
+export async function claimAttempt({
+  state,
+  connectionId,
+  browser,
+  mayLackCookies,
+}: Presented) {
+  if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
+  const stateHash = hashSecret(state)
+  const browserHash = browser ? hashSecret(browser) : null
+  const isBrowser =
+    mayLackCookies && browserHash === null
+      ? Prisma.sql`true`
+      : Prisma.sql`(browser_hash = ${browserHash}) IS TRUE`
+  const [row] = await prisma().$queryRaw<
+    { next: string | null; kid: string; browserHash: Uint8Array }[]
+  >`
+    UPDATE sso_attempts SET claimed_at = now()
+    WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
+      AND claimed_at IS NULL AND ${isUnexpired}
+    RETURNING next, kid, browser_hash AS "browserHash"`
+  if (!row) throw await rejectionOf(stateHash, connectionId, isBrowser)
+  const { kid, ...stored } = row
+  return { ...secretsOf(state, kid), ...stored }
+}
+
+/** Returns why a claim failed, and the destination if this browser began the sign-in. */
+async function rejectionOf(
+  stateHash: Uint8Array,
+  connectionId: string,
+  isBrowser: Prisma.Sql,
+) {
+  const [row] = await prisma().$queryRaw<{ check: string; next: string | null }[]>`
+    SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection' WHEN NOT ${isBrowser} THEN 'state_browser'
+        WHEN claimed_at IS NOT NULL THEN 'state_used' ELSE 'state_expired' END AS check,
+      CASE WHEN connection_id = ${connectionId} AND ${isBrowser} THEN next END AS next
+    FROM sso_attempts WHERE state_hash = ${stateHash}`
+  const { check, next } = row ?? { check: 'state_unknown', next: null }
+  return Object.assign(new SignInRejected(check, 'attempt_invalid'), { next })
+}
+
+/**
+ * Derives the secrets of a sign-in, which are not stored. Throws SignInRejected if their
+ * signing key was removed.
+ */
+function secretsOf(state: string, kid: string) {
+  const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
+  if (!key) throw new SignInRejected('state_key', 'attempt_invalid')
+  const derive = (purpose: string) =>
+    createHmac('sha256', key).update(`${purpose}:${state}`).digest('base64url')
+  const ofSaml = { requestId: `_${derive('request_id')}` } // an XML name
+  return {
+    state,
+    codeVerifier: derive('code_verifier'),
+    nonce: derive('nonce'),
+    ...ofSaml,
+  }
+}

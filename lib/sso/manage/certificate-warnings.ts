@@ -1,0 +1,20 @@
+import { log } from '../../log/log'
+import { isSaml } from '../connection'
+import { expiringCertificates } from '../saml/provider'
+import { listConnections } from './connections'
+
+/** Logs the connections whose certificates expire within 30 days. Call it daily. */
+export async function logExpiringCertificates(): Promise<void> {
+  for (const { slug, settings } of (await listConnections())
+    .filter(isSaml)
+    .filter(({ disabledAt }) => !disabledAt))
+    for (const { whose, endsAt } of expiringCertificates(settings)) {
+      const found = {
+        connection: slug,
+        check: 'certificate_expires',
+        whose,
+        endsAt: new Date(endsAt).toISOString(),
+      }
+      log.warn(found, 'a certificate of a connection ends soon')
+    }
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { UsageError } from '../../usage-error'
+
+type NameOf = (setting: string) => string
+
+// line breaks, terminal escapes, changes of text direction
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+const noInvisible = 'must contain no control or invisible characters'
+
+/**
+ * Validates an operator's settings. Rejects characters that can mislead a terminal or a
+ * reader. Throws UsageError.
+ */
+export function checkEntered<Of extends object>(
+  schema: z.ZodType<Of>,
+  entered: object,
+  nameOf: NameOf,
+) {
+  const asEntered = schema.superRefine((settings, { addIssue }) => {
+    for (const [name, value] of Object.entries(settings)) {
+      if (typeof value !== 'string' || value.startsWith('-----BEGIN ')) continue
+      if (invisible.test(value))
+        addIssue({ code: 'custom', path: [name], message: noInvisible })
+      if (URL.canParse(value) && (new URL(value).username || new URL(value).password))
+        addIssue({
+          code: 'custom',
+          path: [name],
+          message: 'must contain no user name and no password',
+        })
+    }
+  })
+  const { data, error } = asEntered.safeParse(entered)
+  if (data) return data
+  throw new UsageError(
+    error!.issues
+      .map(({ path, message }) => `${nameOf(String(path[0]))} ${message}.`)
+      .join('\n'),
+  )
+}
+
+/** The label of a connection's button, as an operator enters it. */
+export const NewConnectionName = z
+  .string()
+  .trim()
+  .min(1, 'must have at least one character')
+  .max(100, 'must have at most 100 characters')
+  .refine((name) => !invisible.test(name), noInvisible)

@@ -1,0 +1,582 @@
+import {
+  lifetimes,
+  noticedSecondFactorFailures as wrongCodes,
+} from '../contract/lifetimes'
+import type { Texts } from './en'
+import { inUnits } from './relative-time'
+
+const codeLifetime = lifetimes.code === 60 ? 'une minute' : inUnits(lifetimes.code, 'fr')
+const signInLifetime = inUnits(lifetimes.signIn, 'fr')
+const tokenLifetime = inUnits(lifetimes.resetToken, 'fr')
+const invitationLifetime = inUnits(lifetimes.invitation, 'fr')
+
+export const fr = (app: string, passwordMinLength: number): Texts => ({
+  language: 'fr',
+  name: 'Français',
+  direction: 'ltr',
+  app,
+  shared: {
+    requestId: 'Référence pour l’assistance :',
+    copy: 'Copier',
+    copied: 'Copié',
+    errorPrefix: 'Erreur : ',
+    tryAgain: 'Réessayer',
+    waiting: 'Vous pourrez réessayer {when}.',
+    waitingForNetwork: 'Vous pourrez réessayer dès que vous serez en ligne.',
+    waited: 'Vous pouvez maintenant réessayer.',
+    offline: {
+      title: 'Vous êtes hors ligne',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
+    },
+    signIn: 'Se connecter',
+    signInAgain: 'Se connecter à nouveau',
+    goOn: 'Continuer',
+    home: 'Aller à la page d’accueil',
+    noScript: 'Activez JavaScript pour continuer',
+    notLoaded: 'La page ne s’est pas chargée entièrement',
+  },
+  footer: {
+    help: 'Aide',
+    privacy: 'Confidentialité',
+    terms: 'Conditions d’utilisation',
+    language: 'Langue',
+  },
+  home: {
+    signedIn: 'Votre session est ouverte',
+    as: 'Compte',
+    until: 'Session ouverte jusqu’au',
+    open: `Ouvrir ${app}`,
+    signOut: 'Se déconnecter',
+    signedOut: 'Aucune session ouverte',
+    justSignedOut: 'Déconnexion réussie',
+    signedOutBody: `Connectez-vous pour accéder à ${app}.`,
+    signedOutWithoutLink: 'Rendez-vous sur votre page de connexion habituelle.',
+    forgotPassword: 'Mot de passe oublié ?',
+  },
+  signIn: {
+    title: `Se connecter à ${app}`,
+    body: 'Avec votre adresse professionnelle, vous vous connecterez auprès de votre organisation.',
+    label: 'Adresse e‑mail',
+    submit: 'Continuer',
+    with: 'Continuer avec {name}',
+    or: 'ou',
+    invalidEmail: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
+    unknownEmail:
+      'Cette adresse e‑mail ne permet pas de se connecter. Vérifiez-la ou contactez votre service informatique.',
+    going: 'Redirection vers votre organisation',
+    goingBody: 'Connectez-vous avec {name}. Vous reviendrez ensuite ici.',
+    password: 'Mot de passe',
+    usePassword: 'Se connecter avec un mot de passe',
+    passwordTitle: 'Saisissez votre mot de passe',
+    change: 'Modifier',
+    changeLabel: 'Modifier l’adresse e‑mail',
+    forgotPassword: 'Mot de passe oublié ?',
+    early: 'Chargement… La connexion se poursuivra dès que la page sera prête.',
+    sending: 'Connexion en cours',
+    slow: 'La connexion est toujours en cours. Ne fermez pas cette page.',
+    emptyPassword: 'Saisissez votre mot de passe.',
+    another: 'Utiliser un autre compte',
+    wrongPassword:
+      'Adresse e‑mail ou mot de passe incorrect. Vérifiez les deux, puis réessayez.',
+    limited: {
+      title: 'La connexion est momentanément suspendue',
+      body: 'Il y a eu trop de tentatives avec cette adresse e‑mail ou depuis votre réseau.',
+    },
+    unavailable: {
+      title: 'Impossible de se connecter pour le moment',
+      body: 'La connexion n’a pas abouti et votre saisie est conservée.',
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre session est ouverte. Réessayez.',
+    },
+    failed: {
+      title: 'La connexion a échoué',
+      body: 'Une erreur s’est produite de notre côté. Réessayez. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
+  },
+  notFound: {
+    title: 'Page introuvable',
+    body: 'Si vous avez saisi l’adresse, vérifiez-la. Si vous avez suivi un lien, il est peut-être incomplet ou trop ancien.',
+  },
+  rateLimitedPage: {
+    title: 'Trop de demandes depuis votre réseau',
+    body: 'Vous pourrez rouvrir cette page {when}. Rien n’a été perdu.',
+    reload: 'Rouvrir cette page',
+  },
+  longUrlPage: {
+    title: 'L’adresse web est trop longue',
+    body: 'Le service de connexion de votre organisation y a peut-être ajouté trop d’informations. Reconnectez-vous. Si le problème persiste, prévenez votre administrateur.',
+  },
+  authorizePage: {
+    title: 'Cette connexion ne peut pas commencer',
+    body: 'L’application qui vous a envoyé ici n’est pas configurée pour cela. Revenez en arrière et réessayez. Si le problème persiste, prévenez son support.',
+  },
+  unavailablePage: {
+    title: 'Cette page n’est pas disponible pour le moment',
+    body: 'Rien n’a été perdu. Patientez quelques secondes, puis rouvrez cette page.',
+  },
+  error: {
+    title: 'Une erreur s’est produite',
+    body: 'L’erreur vient de nous, pas de vous. Réessayez dans un instant.',
+  },
+  sso: {
+    noScript:
+      'Cette page nécessite JavaScript. Activez-le dans les paramètres de votre navigateur, puis connectez-vous à nouveau.',
+    notLoaded:
+      'Il manque une partie de la page. Vérifiez votre accès à Internet, puis connectez-vous à nouveau.',
+    working: 'Connexion en cours',
+    workingBody: 'Cela ne prend qu’un instant.',
+    slow: 'La connexion est toujours en cours. Ne fermez pas cette page.',
+    done: 'Connexion réussie',
+    doneBody: `Nous vous redirigeons vers ${app}.`,
+    already: {
+      title: 'Votre session est déjà ouverte',
+      body: `Vous utilisez le compte {email}. Nous vous redirigeons vers ${app}.`,
+    },
+    used: {
+      title: 'Cette tentative de connexion a expiré',
+      body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${codeLifetime}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Si votre session est déjà ouverte, choisissez « Continuer ». Sinon, connectez-vous à nouveau.`,
+    },
+    noCode: {
+      title: 'Aucune tentative de connexion en cours',
+      body: 'Vous ne passez par cette page que juste après une connexion auprès de votre organisation. Si votre session est déjà ouverte, choisissez « Continuer ». Sinon, connectez-vous à nouveau.',
+    },
+    limited: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Il y a eu trop de tentatives de connexion depuis votre réseau. Votre session n’est pas encore ouverte.',
+    },
+    limitedLong: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Il y a eu trop de tentatives de connexion depuis votre réseau. Votre session n’est pas encore ouverte. Vous pourrez vous connecter à nouveau {when}.',
+    },
+    unavailable: {
+      title: 'Impossible de se connecter pour le moment',
+      body: 'La connexion n’a pas pu aboutir. Rien n’a été perdu et votre compte n’est pas en cause.',
+    },
+    offline: {
+      title: 'Vous êtes hors ligne',
+      body: `Rien n’a été envoyé. Vous avez ${codeLifetime} pour rétablir votre accès à Internet et réessayer. Passé ce délai, connectez-vous à nouveau.`,
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre session est ouverte. Choisissez « Continuer » pour le vérifier.',
+    },
+    failed: {
+      title: 'La connexion a échoué',
+      body: 'Une erreur s’est produite de notre côté. Connectez-vous à nouveau. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
+    gaveUp: {
+      title: 'La connexion ne fonctionne toujours pas',
+      body: 'La connexion n’a pas pu aboutir. Patientez quelques minutes, puis connectez-vous à nouveau.',
+    },
+    rejected: {
+      access_denied: {
+        title: 'La connexion n’a pas abouti',
+        body: `Soit vous avez annulé la connexion, soit votre organisation ne vous autorise pas à utiliser ${app}. Réessayez ou demandez à votre service informatique de vous y donner accès.`,
+      },
+      login_required: {
+        title: 'Votre organisation demande une nouvelle connexion',
+        body: 'Votre session auprès de votre organisation a pris fin. Connectez-vous à nouveau pour continuer.',
+      },
+      temporarily_unavailable: {
+        title: 'Le service de connexion de votre organisation est indisponible',
+        body: 'Personne ne peut s’y connecter pour le moment. Patientez quelques minutes, puis connectez-vous à nouveau.',
+      },
+      server_error: {
+        title: 'Le service de connexion de votre organisation a rencontré un problème',
+        body: 'La connexion n’a pas abouti. Connectez-vous à nouveau. Si le problème persiste, contactez votre service informatique.',
+      },
+      attempt_invalid: {
+        title: 'Impossible de poursuivre cette tentative de connexion',
+        body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${signInLifetime}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Connectez-vous à nouveau.`,
+      },
+      response_invalid: {
+        title: 'Nous n’avons pas pu vérifier votre connexion',
+        body: 'La réponse du service de connexion de votre organisation n’était pas valide. Nous ne l’avons pas utilisée. Connectez-vous à nouveau. Si le problème persiste, contactez votre service informatique.',
+      },
+      no_access: {
+        title: `Vous n’avez pas accès à ${app}`,
+        body: `Votre organisation a validé la connexion, mais votre compte ne permet pas d’utiliser ${app}. Reconnectez-vous pour choisir un autre compte, ou demandez l’accès à votre service informatique.`,
+        as: `Votre organisation vous a connecté en tant que {email}, mais ce compte ne permet pas d’utiliser ${app}. Reconnectez-vous pour choisir un autre compte, ou demandez l’accès à votre service informatique.`,
+        elsewhere: 'Se connecter autrement',
+      },
+      connection_unavailable: {
+        title: 'Ce mode de connexion n’est pas disponible',
+        body: 'Il a peut-être été désactivé. Connectez-vous autrement ou contactez votre service informatique.',
+      },
+      unavailable: {
+        title: 'Impossible de se connecter pour le moment',
+        body: 'La connexion n’a pas pu aboutir. Rien n’a été perdu et votre compte n’est pas en cause. Patientez quelques minutes, puis connectez-vous à nouveau.',
+      },
+      other: {
+        title: 'La connexion auprès de votre organisation a échoué',
+        body: 'Son service de connexion a signalé une erreur. Connectez-vous à nouveau. Si le problème persiste, contactez votre service informatique.',
+      },
+    },
+  },
+  passwordField: {
+    capsLock: 'Le verrouillage des majuscules est activé.',
+    show: 'Afficher',
+    hide: 'Masquer',
+    showLabel: 'Afficher le mot de passe',
+    hideLabel: 'Masquer le mot de passe',
+    shown: 'Votre mot de passe est visible.',
+    hidden: 'Votre mot de passe est masqué.',
+  },
+  reset: {
+    noScript:
+      'Cette page nécessite JavaScript. Activez-le dans les paramètres de votre navigateur, puis rouvrez le lien reçu par e‑mail.',
+    notLoaded:
+      'Il manque une partie de la page : vous ne pouvez pas encore enregistrer de mot de passe. Vérifiez votre accès à Internet, puis rouvrez le lien reçu par e‑mail.',
+    early: 'Chargement… Votre mot de passe sera enregistré dès que la page sera prête.',
+    form: 'Choisissez un nouveau mot de passe',
+    formBody: `Cette modification fermera vos sessions ${app} sur tous vos appareils.`,
+    label: 'Nouveau mot de passe',
+    hint: `Entre ${passwordMinLength} et 72 caractères.`,
+    tip: 'Conseil : trois mots pris au hasard sont difficiles à deviner et faciles à retenir. Vous pouvez utiliser des espaces.',
+    account: 'Compte :',
+    submit: 'Enregistrer le mot de passe',
+    sending: 'Enregistrement en cours…',
+    slow: 'L’enregistrement est toujours en cours. Ne fermez pas cette page.',
+    strength: {
+      too_short: 'Encore trop court',
+      too_long: 'Trop long : 72 caractères au maximum',
+      invalid_characters: 'Contient des caractères non autorisés',
+      weak: 'Encore facile à deviner',
+      good: 'Bien : difficile à deviner',
+      strong: 'Très solide',
+    },
+    emptyPassword: 'Saisissez un nouveau mot de passe.',
+    issues: {
+      too_short: `Le mot de passe doit contenir au moins ${passwordMinLength} caractères.`,
+      too_long:
+        'Le mot de passe ne doit pas dépasser 72 caractères. Les lettres accentuées et les émojis comptent pour plusieurs caractères.',
+      invalid_characters:
+        'Le mot de passe doit contenir uniquement des caractères que vous pouvez saisir au clavier.',
+      too_guessable: 'Choisissez un mot de passe plus difficile à deviner.',
+      breached:
+        'Choisissez un autre mot de passe. Celui-ci figure dans une fuite de données.',
+    },
+    personal: `Choisissez un mot de passe qui ne contienne ni le nom ${app} ni aucune partie de votre adresse e‑mail.`,
+    otherIssue: 'Choisissez un autre mot de passe. Celui-ci ne peut pas être utilisé.',
+    done: {
+      title: 'Votre mot de passe a été modifié',
+      body: 'Vos sessions ont été fermées sur tous vos appareils. Connectez-vous avec votre nouveau mot de passe.',
+    },
+    stillNeeded:
+      'Si vous utilisez une application d’authentification, vous en aurez toujours besoin.',
+    used: {
+      title: 'Ce lien a déjà été utilisé',
+      body: 'S’il vous a servi à modifier votre mot de passe, connectez-vous. Sinon, demandez un nouveau lien.',
+    },
+    expired: {
+      title: 'Ce lien a expiré',
+      body: 'Chaque lien n’est valable que pendant un temps limité. Demandez-en un nouveau pour choisir votre mot de passe.',
+    },
+    invalid: {
+      title: 'Ce lien n’est pas valide',
+      body: 'Il en manque peut-être une partie, ou un lien plus récent a été envoyé. Ouvrez le lien de notre e‑mail le plus récent, ou copiez le lien entier dans votre navigateur. Vous pouvez aussi demander un nouveau lien.',
+    },
+    dead: {
+      title: 'Ce lien ne fonctionne plus',
+      body: 'Chaque lien n’est valable qu’une seule fois, pendant un temps limité, et seul le plus récent fonctionne. Si vous avez déjà modifié votre mot de passe avec ce lien, connectez-vous.',
+    },
+    noToken: {
+      title: 'Ouvrez le lien reçu par e‑mail',
+      body: 'Pour choisir un nouveau mot de passe, utilisez le lien que nous vous avons envoyé par e‑mail. Si vous êtes arrivé ici avec « Ouvrir dans le navigateur », le lien a été perdu : copiez-le depuis l’e‑mail dans votre navigateur.',
+    },
+    newLink: 'Demander un nouveau lien',
+    newLinkWithoutPlace:
+      'Pour recevoir un nouveau lien, choisissez « Mot de passe oublié » sur votre page de connexion habituelle.',
+    limited: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Votre mot de passe n’a pas été modifié et votre saisie est conservée.',
+    },
+    unavailable: {
+      title: 'Impossible d’enregistrer votre mot de passe pour le moment',
+      body: 'Votre mot de passe n’a pas été modifié. Votre lien n’a pas été utilisé et votre saisie est conservée.',
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre mot de passe a été modifié. Essayez de vous connecter avec le nouveau mot de passe. Si cela ne fonctionne pas, demandez un nouveau lien.',
+    },
+    failed: {
+      title: 'Votre mot de passe n’a pas pu être modifié',
+      body: 'Une erreur s’est produite de notre côté. Rouvrez le lien reçu par e‑mail. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
+    gaveUp: {
+      title: 'Toujours impossible d’enregistrer votre mot de passe',
+      body: 'Votre mot de passe n’a pas été modifié et votre saisie est conservée. Vous pouvez aussi revenir plus tard avec le lien reçu par e‑mail, tant qu’il est valable.',
+    },
+  },
+  forgot: {
+    title: 'Réinitialisez votre mot de passe',
+    body: 'Saisissez votre adresse e‑mail. Nous vous enverrons un lien.',
+    label: 'Adresse e‑mail',
+    invalidEmail: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
+    submit: 'Recevoir le lien',
+    sending: 'Envoi du lien en cours…',
+    limited: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
+    },
+    unavailable: {
+      title: 'Impossible d’envoyer un lien pour le moment',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si un lien a été envoyé. Consultez vos e‑mails ou réessayez.',
+    },
+    failed: {
+      title: 'Impossible d’envoyer un lien pour le moment',
+      body: 'Une erreur s’est produite de notre côté. Réessayez. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
+    sent: {
+      title: 'Consultez vos e‑mails',
+      body: `Nous avons envoyé un lien à {email}, si un compte y correspond. Il n’est valable qu’une seule fois, pendant ${tokenLifetime}. Seul le lien le plus récent fonctionne.`,
+      address: 'l’adresse saisie',
+      missing:
+        'Rien reçu au bout de quelques minutes ? Regardez dans vos courriers indésirables, vérifiez l’adresse, puis refaites la demande.',
+      again: 'Refaire la demande',
+      waiting: 'Vous pourrez refaire la demande {when}.',
+      waited: 'Vous pouvez maintenant refaire la demande.',
+    },
+  },
+  mail: {
+    link: 'Si le bouton ne fonctionne pas, copiez cette adresse dans votre navigateur :',
+    device: '{browser} sur {system}',
+    reset: {
+      subject: `Choisissez un nouveau mot de passe pour ${app}`,
+      title: 'Choisissez un nouveau mot de passe',
+      body: `Ce lien vous permet de choisir un nouveau mot de passe pour votre compte ${app}.`,
+      button: 'Choisir un nouveau mot de passe',
+      expiry: `Le lien n’est valable qu’une seule fois, pendant ${tokenLifetime} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
+      requested: {
+        plain: 'Demande effectuée le {when}.',
+        fromDevice: 'Demande effectuée le {when}, depuis {device}.',
+      },
+      notYou:
+        'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
+    },
+    signIn: {
+      subject: `Connectez-vous à ${app} via votre organisation`,
+      title: 'Connectez-vous via votre organisation',
+      body: `Votre compte ${app} n’a pas de mot de passe propre à réinitialiser. Connectez-vous via votre organisation avec cette adresse.`,
+      button: 'Se connecter',
+      requested: {
+        plain: 'Demande effectuée le {when}.',
+        fromDevice: 'Demande effectuée le {when}, depuis {device}.',
+      },
+      notYou:
+        'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
+    },
+    invitation: {
+      subject: `Votre invitation à utiliser ${app}`,
+      title: `Votre invitation à utiliser ${app}`,
+      requested: {
+        plain: 'Invitation envoyée le {when}.',
+        fromDevice: 'Invitation envoyée le {when}, depuis {device}.',
+      },
+      notYou: 'Vous ne vous attendiez pas à cette invitation ? Ignorez cet e‑mail.',
+      password: {
+        body: `Votre compte ${app} est prêt. Ce lien vous permet de choisir votre mot de passe.`,
+        button: 'Choisir un mot de passe',
+        expiry: `Le lien n’est valable qu’une seule fois, pendant ${invitationLifetime} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
+      },
+      sso: {
+        body: `Votre compte ${app} est prêt. Connectez-vous via votre organisation avec cette adresse.`,
+        button: 'Se connecter',
+      },
+    },
+    changed: {
+      subject: `Votre mot de passe ${app} a été modifié`,
+      title: 'Votre mot de passe a été modifié',
+      body: `Le mot de passe de votre compte ${app} a été modifié et vos sessions ont été fermées sur tous vos autres appareils.`,
+      button: 'Demander un nouveau lien',
+      requested: {
+        plain: 'Modification effectuée le {when}.',
+        fromDevice: 'Modification effectuée le {when}, depuis {device}.',
+      },
+      notYou:
+        'Si vous êtes à l’origine de cette modification, vous n’avez rien à faire. Sinon, demandez un nouveau lien et choisissez tout de suite un autre mot de passe.',
+      support:
+        'Si vous n’êtes pas à l’origine de cette modification, son auteur a peut-être accès à vos e‑mails : modifiez aussi le mot de passe de votre messagerie et prévenez l’assistance.',
+    },
+    newDevice: {
+      subject: `Nouvelle connexion à ${app}`,
+      title: 'Nouvelle connexion à votre compte',
+      body: `Une connexion à votre compte ${app} a eu lieu avec votre mot de passe, dans un navigateur où ce mot de passe n’avait pas encore été utilisé.`,
+      button: 'Choisir un nouveau mot de passe',
+      requested: {
+        plain: 'Connexion effectuée le {when}.',
+        fromDevice: 'Connexion effectuée le {when}, depuis {device}.',
+      },
+      notYou:
+        'Si vous êtes à l’origine de cette connexion, vous n’avez rien à faire. Sinon, choisissez tout de suite un nouveau mot de passe.',
+    },
+    emailChanged: {
+      subject: `L’adresse e‑mail de votre compte ${app} a été modifiée`,
+      title: 'Votre adresse e‑mail a été modifiée',
+      body: `Un administrateur a modifié l’adresse e‑mail de votre compte ${app}. Ce message est envoyé à l’ancienne et à la nouvelle adresse.`,
+      next: 'Vos sessions ont été fermées sur tous vos appareils. Connectez-vous désormais avec la nouvelle adresse.',
+      button: 'Se connecter',
+      support:
+        'Si vous ne vous attendiez pas à cette modification, prévenez l’assistance.',
+    },
+    secondFactor: {
+      button: 'Choisir un nouveau mot de passe',
+      notYou:
+        'Si vous êtes à l’origine de cette action, vous n’avez rien à faire. Sinon, choisissez tout de suite un autre mot de passe.',
+      support: 'Si vous ne vous y attendiez pas, prévenez aussi l’assistance.',
+      on: {
+        subject: `La connexion à ${app} demande désormais un code`,
+        title: 'Votre application d’authentification est configurée',
+        body: `Lorsque vous vous connectez à votre compte ${app} avec votre mot de passe, nous demandons désormais aussi un code de votre application d’authentification. Vos sessions ont été fermées sur tous vos autres appareils.`,
+      },
+      off: {
+        subject: `La connexion à ${app} ne demande plus de code`,
+        title: 'Votre application d’authentification a été désactivée',
+        body: `Lorsque vous vous connectez à votre compte ${app} avec votre mot de passe, nous ne demandons plus de code. Vos sessions ont été fermées sur tous vos autres appareils.`,
+      },
+      used: {
+        subject: `Un code de récupération pour ${app} a été utilisé`,
+        title: 'Un code de récupération a été utilisé',
+        body: `Votre mot de passe et un code de récupération ont été utilisés pour se connecter à votre compte ${app}. Codes de récupération restants : {left}.`,
+      },
+      codes: {
+        subject: `Nouveaux codes de récupération pour ${app}`,
+        title: 'Vous avez de nouveaux codes de récupération',
+        body: `De nouveaux codes de récupération ont été créés pour votre compte ${app}. Les anciens ne fonctionnent plus.`,
+      },
+      guesses: {
+        subject: `Quelqu’un connaît peut-être votre mot de passe ${app}`,
+        title: 'Codes incorrects après votre mot de passe',
+        body: `Quelqu’un a saisi le mot de passe de votre compte ${app}, puis ${wrongCodes} codes incorrects de suite.`,
+      },
+    },
+  },
+  account: {
+    title: 'Votre compte',
+    password: 'Mot de passe',
+    current: 'Mot de passe actuel',
+    change: 'Modifier le mot de passe',
+    wrong: 'Le mot de passe actuel est incorrect. Vérifiez-le, puis réessayez.',
+    problems: {
+      limited:
+        'Il y a eu trop de tentatives. Patientez quelques minutes, puis réessayez.',
+      unknown:
+        'Nous ne savons pas si votre mot de passe a été modifié. Patientez quelques secondes, puis réessayez, ou connectez-vous avec le nouveau.',
+    },
+    organization: 'La connexion de votre organisation protège votre compte.',
+    sessions: 'Vos sessions ouvertes',
+    thisDevice: 'Cet appareil',
+    unknownDevice: 'Appareil inconnu',
+    began: {
+      password: 'Connexion avec votre mot de passe :',
+      connection: 'Connexion avec {name} :',
+      sso: 'Connexion via votre organisation :',
+      code: 'Connexion :',
+    },
+    lastUsed: 'Dernière utilisation :',
+    done: {
+      changed:
+        'Votre mot de passe a été modifié. Vos sessions ont été fermées sur tous vos autres appareils.',
+      ended: 'La session a été fermée.',
+      others: 'Toutes vos autres sessions ont été fermées.',
+      setUp:
+        'Votre application d’authentification est configurée. Toutes vos autres sessions ont été fermées.',
+      newCodes:
+        'Vous avez de nouveaux codes de récupération. Les anciens ne fonctionnent plus.',
+      switchOff:
+        'Votre application d’authentification est désactivée. Toutes vos autres sessions ont été fermées.',
+    },
+    signOutOthers: 'Se déconnecter partout ailleurs',
+    factor: {
+      titles: {
+        setUp: 'Configurer l’application d’authentification',
+        newCodes: 'Obtenir de nouveaux codes de récupération',
+        switchOff: 'Désactiver l’application d’authentification',
+      },
+      noScript:
+        'Cette page nécessite JavaScript. Activez-le dans les réglages de votre navigateur, puis rechargez cette page.',
+      notLoaded:
+        'Une partie de cette page est manquante. Vérifiez votre connexion, puis rechargez cette page.',
+      name: 'Application d’authentification',
+      off: 'Protégez mieux votre compte : après le mot de passe, nous vous demanderons un code d’une application de votre téléphone.',
+      on: 'Lorsque vous vous connectez avec votre mot de passe, nous vous demandons un code.',
+      since: 'Activée depuis le',
+      left: 'Codes de récupération restants :',
+      actions: {
+        setUp: 'Configurer',
+        newCodes: 'Nouveaux codes de récupération',
+        switchOff: 'Désactiver',
+      },
+      cancel: 'Annuler',
+      scan: 'Scannez ce code avec votre application',
+      qr: 'Code QR',
+      open: 'Sur cet appareil ? Ouvrez votre application',
+      key: 'Impossible de le scanner ? Saisissez cette clé dans votre application :',
+      save: 'Enregistrez vos codes de récupération',
+      saveBody:
+        'Si vous perdez votre téléphone, chacun de ces codes vous permet de vous connecter une fois. Conservez-les en lieu sûr, par exemple dans un gestionnaire de mots de passe. Nous ne les afficherons plus.',
+      codes: 'codes de récupération',
+      download: 'Télécharger',
+      saved: 'Je les ai enregistrés',
+      sending: 'Un instant…',
+      limited: {
+        title: 'Patientez un peu',
+        body: 'Il y a eu trop de mots de passe ou de codes incorrects. Rien n’a été modifié.',
+      },
+      unavailable: {
+        title: 'Impossible pour le moment',
+        body: 'Rien n’a été modifié et votre saisie est conservée.',
+      },
+      unknown: {
+        title: 'La connexion réseau a été interrompue',
+        body: 'Nous ne savons pas si quelque chose a été modifié. Rechargez cette page pour le voir.',
+      },
+      failed: {
+        title: 'Cela n’a pas fonctionné',
+        body: 'Une erreur s’est produite de notre côté. Réessayez. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+      },
+    },
+  },
+  secondFactor: {
+    title: 'Confirmez que c’est bien vous',
+    names: {
+      code: 'Code de votre application d’authentification',
+      recoveryCode: 'Code de récupération',
+    },
+    hint: {
+      code: 'Six chiffres qui changent toutes les 30 secondes.',
+      recoveryCode:
+        'Vous avez enregistré ces codes en configurant l’application. Chacun fonctionne une fois.',
+    },
+    instead: {
+      code: 'Utiliser un code de récupération',
+      recoveryCode: 'Utiliser l’application d’authentification',
+    },
+    empty: { password: 'Saisissez votre mot de passe.', code: 'Saisissez un code.' },
+    issues: {
+      code: {
+        wrong:
+          'Ce code est incorrect. Vérifiez que votre téléphone règle l’heure automatiquement, puis saisissez le code le plus récent.',
+        used: 'Ce code a déjà été utilisé. Attendez le suivant.',
+      },
+      recoveryCode: {
+        wrong: 'Ce code de récupération est incorrect. Vérifiez-le, puis réessayez.',
+        used: 'Ce code de récupération a déjà été utilisé. Saisissez-en un autre.',
+      },
+      locked:
+        'Il y a eu trop de codes incorrects : ceux de votre application ne fonctionnent plus. Utilisez un code de récupération ou contactez votre service informatique.',
+    },
+    expired:
+      'Le délai est dépassé ou votre compte a été modifié. Recommencez avec votre mot de passe.',
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre session est ouverte. Attendez le code suivant, puis saisissez-le.',
+    },
+  },
+})

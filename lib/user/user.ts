@@ -1,0 +1,216 @@
+import { emailDomain, emailForms } from '../contract/email-address'
+import {
+  dateFromEpoch,
+  mayUsePassword,
+  Prisma,
+  prisma,
+  transaction,
+} from '../database/prisma'
+import { endSessionsOfUser } from '../session/revoke'
+
+const rowsAtOnce = 10_000
+
+export type User = {
+  id: string
+  email: string
+  disabledAt: Date | null
+  // whether the user's policy or the domain's connection permits no password
+  ssoOnly: boolean
+}
+
+/**
+ * Returns the user with an email address, ignoring case and the form of its domain (ASCII
+ * or Unicode), or null.
+ */
+export async function findUserByEmail(email: string): Promise<User | null> {
+  // an imported address may be invalid
+  const forms = emailForms(email) ?? [email.toLowerCase()]
+  const [user] = await findUsers(
+    Prisma.sql`email = ANY (${forms}) ORDER BY email = ${forms[0]!} DESC LIMIT 1`,
+  )
+  return user ?? null
+}
+
+/**
+ * Returns up to `count` users whose email addresses sort after `after`, in that order.
+ */
+export async function listUsers(after: string, count: number): Promise<User[]> {
+  return findUsers(Prisma.sql`email > ${after} ORDER BY email LIMIT ${count}`)
+}
+
+async function findUsers(where: Prisma.Sql): Promise<User[]> {
+  const rows = await prisma().$queryRaw<
+    (Omit<User, 'disabledAt'> & { disabledAt: number | null })[]
+  >`
+    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly"
+    FROM users WHERE ${where}`
+  return rows.map((row) => ({
+    ...row,
+    disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt),
+  }))
+}
+
+/**
+ * Creates a user without a password. Returns false if a user already has that email
+ * address.
+ */
+export async function createUser(
+  email: string,
+  { ssoOnly = false } = {},
+): Promise<boolean> {
+  // finds an address with a Unicode domain too
+  if (await findUserByEmail(email)) return false
+  const stored = emailForms(email)?.[1] ?? email.toLowerCase()
+  const user = {
+    email: stored,
+    emailDomain: emailDomain(stored),
+    ...(ssoOnly && { passwordPolicy: 'never' }),
+  }
+  const created = await prisma().user.createMany({ data: [user], skipDuplicates: true })
+  return created.count === 1
+}
+
+/**
+ * Disables a user. Ends all sessions, and invalidates codes and the reset token. Returns
+ * how many sessions ended.
+ */
+export async function disableUser(userId: string): Promise<number> {
+  return transaction(async (tx) => {
+    const ended = await endSessionsOfUser(tx, userId)
+    await tx.resetToken.deleteMany({ where: { userId } })
+    await tx.$executeRaw`UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${userId}`
+    return ended
+  })
+}
+
+/** Allows a disabled user to sign in again. Ended sessions stay ended. */
+export async function enableUser(userId: string): Promise<void> {
+  await prisma().user.update({ where: { id: userId }, data: { disabledAt: null } })
+}
+
+/**
+ * Allows passwords for a user or a domain where SSO is required, or undoes that. Returns
+ * how many users changed.
+ */
+export async function allowPassword(
+  of: { userId: string } | { domain: string },
+  isAllowed = true,
+): Promise<number> {
+  const users =
+    'userId' in of
+      ? Prisma.sql`id = ${of.userId}`
+      : Prisma.sql`email_domain = ${of.domain}`
+  for (let total = 0; ; ) {
+    const changed = await prisma().$executeRaw`
+      UPDATE users SET password_policy = ${isAllowed ? 'allowed' : null} WHERE id = ANY (ARRAY(
+        SELECT id FROM users WHERE ${users} AND (password_policy = 'allowed') IS TRUE <> ${isAllowed} LIMIT ${rowsAtOnce}))`
+    if (changed === 0) return total
+    total += changed
+  }
+}
+
+/**
+ * Ends all sessions of a user, and invalidates unused codes. Returns the number of ended
+ * sessions.
+ */
+export async function signOutUser(userId: string): Promise<number> {
+  return transaction((tx) => endSessionsOfUser(tx, userId))
+}
+
+/**
+ * Changes a user's address, ends all sessions, and notifies both addresses. Null if
+ * another user has `email`.
+ */
+export async function renameUser(
+  user: User,
+  email: string,
+  language: string,
+): Promise<number | null> {
+  const other = await findUserByEmail(email)
+  if (other && other.id !== user.id) return null
+  const stored = emailForms(email)![1]
+  return transaction(async (tx) => {
+    const ended = await endSessionsOfUser(tx, user.id)
+    await tx.resetToken.deleteMany({ where: { userId: user.id } })
+    await tx.mail.deleteMany({ where: { userId: user.id, dueAt: { not: null } } })
+    await tx.user.update({
+      where: { id: user.id },
+      data: { email: stored, emailDomain: emailDomain(stored) },
+    })
+    const notice = { kind: 'email-changed', userId: user.id, language }
+    await tx.mail.createMany({ data: [notice, { ...notice, formerEmail: user.email }] })
+    return ended
+  })
+}
+
+/**
+ * Deletes a user with all related data. Returns how many live sessions and identities
+ * were deleted.
+ */
+export async function deleteUser(
+  userId: string,
+): Promise<{ sessions: number; identities: number }> {
+  return transaction(async (tx) => {
+    const sessions = await endSessionsOfUser(tx, userId)
+    const identities = await tx.identity.count({ where: { userId } })
+    await tx.user.delete({ where: { id: userId } })
+    return { sessions, identities }
+  })
+}
+
+/**
+ * A session of the past weeks, possibly ended. `connection` is a slug, or null if there
+ * was none or it was removed.
+ */
+export type UserSession = Awaited<ReturnType<typeof sessionsOfUser>>[number]
+
+/** Returns the sessions of a user, the newest first. Omits dashboards' sessions. */
+async function sessionsOfUser(userId: string) {
+  type Way = {
+    method: 'password' | 'sso' | 'code'
+    connection: string | null
+    device: string | null
+  }
+  type Row = { id: string; isLive: boolean; times: [number, number, number | null] } & Way
+  const sessions = await prisma().$queryRaw<Row[]>`
+    SELECT id, revoked_at IS NULL AND expires_at > now() AS "isLive", device,
+      coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END) AS method,
+      (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
+      ARRAY[extract(epoch FROM created_at), extract(epoch FROM expires_at), extract(epoch FROM rotated_at)]::float8[] AS times
+    FROM sessions WHERE user_id = ${userId} AND parent_id IS NULL ORDER BY created_at DESC`
+  return sessions.map(({ times: [began, ends, renewed], ...session }) => ({
+    ...session,
+    createdAt: dateFromEpoch(began),
+    rotatedAt: renewed === null ? null : dateFromEpoch(renewed),
+    expiresAt: dateFromEpoch(ends),
+  }))
+}
+
+/** Returns the data about a user that only an operator may see. */
+export async function detailsOfUser(id: string) {
+  const select = {
+    createdAt: true,
+    passwordHash: true,
+    secondFactorAt: true,
+    secondFactor: { select: { failures: true } },
+    _count: { select: { recoveryCodes: { where: { usedAt: null } } } },
+    identities: { select: { subject: true, connection: { select: { slug: true } } } },
+  }
+  const user = await prisma().user.findUniqueOrThrow({ where: { id }, select })
+  const { secondFactorAt: enabledAt, _count } = user
+  const failures = user.secondFactor?.failures ?? 0
+  return {
+    createdAt: user.createdAt,
+    hasPassword: user.passwordHash !== null,
+    secondFactor: enabledAt && {
+      enabledAt,
+      recoveryCodesLeft: _count.recoveryCodes,
+      failures,
+    },
+    identities: user.identities.map(({ subject, connection }) => ({
+      connection: connection.slug,
+      subject,
+    })),
+    sessions: await sessionsOfUser(id),
+  }
+}
