@@ -1,4 +1,5 @@
 import { ApiError, outcomeUnknownMessage } from '../contract/errors'
+import { driverMessage, errorCode } from '../log/error-code'
 
 /**
  * A database error that certainly changed nothing: no statement was sent, or the
@@ -73,43 +74,4 @@ function causesOf(error: unknown): Error[] {
   )
     causes.push(cause)
   return causes
-}
-
-/** Messages of `pg` and its pool that have no code. They quote no values. */
-export const loggableMessages = anyOf(
-  '^(timeout exceeded when trying to connect|Query read timeout|Connection terminated.*)$',
-  '^Client (was closed|has encountered a connection error) and is not queryable$',
-  '^(The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*)$',
-)
-
-const poolerRemedy =
-  'the pooler loses prepared statements: set DATABASE_POOLED=true, and remove DATABASE_PREPARED_STATEMENTS'
-
-/** What an operator must do, by the SQLSTATE of an error that only poolers cause. */
-export const poolerRemedies: Record<string, string> = {
-  '26000': poolerRemedy, // the statement does not exist
-  '42P05': poolerRemedy, // the statement exists already
-}
-
-type Wrapped = {
-  meta?: {
-    driverAdapterError?: {
-      cause: { kind: string; originalCode?: string; originalMessage?: string }
-    }
-  }
-}
-
-/** Returns the message of an error that a Prisma error wraps. */
-function driverMessage(error: Error): string | undefined {
-  return (error as Wrapped).meta?.driverAdapterError?.cause.originalMessage
-}
-
-/**
- * Returns PostgreSQL’s SQLSTATE or Node.js’s code, which a Prisma error may wrap.
- * Otherwise, Prisma’s code.
- */
-export function errorCode(error: Error & { code?: unknown }): string | undefined {
-  const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
-  const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code
-  return typeof code === 'string' ? code : undefined
 }

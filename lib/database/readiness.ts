@@ -1,5 +1,5 @@
+import { errorCode, poolerRemedies } from '../log/error-code'
 import { log } from '../log/log'
-import { errorCode, poolerRemedies } from './errors'
 import { prisma } from './prisma'
 
 const remedies: Record<string, string> = {

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { errorCode, loggableMessages, poolerRemedies } from '../database/errors'
+import { errorCode, loggableMessages, poolerRemedies } from './error-code'
 
 /**
  * Writes JSON lines. Never log a client's input, except fields that lib/http/route.ts

@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors'
-import { errorCode } from '../database/errors'
 import { Prisma } from '../database/prisma'
+import { errorCode } from '../log/error-code'
 import { notice } from '../mail/outbox'
 import { makeKnownBrowser } from '../password/known-browser'
 import {
