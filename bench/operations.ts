@@ -31,7 +31,7 @@ export const operations: Record<string, Operation> = {
   refresh: {
     ...fast,
     requests: async (database, amount) => {
-      const { makeRefreshToken } = await import('../lib/session/refresh-token')
+      const { makeRefreshToken } = await import('../lib/session/tokens')
       const next = await database.newSessions(amount)
       const body = () => ({
         refreshToken: makeRefreshToken({ sessionId: next().sessionId, generation: 0 }),

@@ -7,7 +7,7 @@ import { prepareCommand, withDatabase } from './dev/local'
 prepareCommand()
 const { createUser, findUserByEmail } = await import('../lib/user/user')
 const { issueResetToken } = await import('../lib/password/reset')
-const { issueSsoCode } = await import('../lib/code/exchange')
+const { issueSsoCode } = await import('../lib/code/issue')
 const { env } = await import('../lib/settings/env')
 
 const usage = `npm run issue -- sso-code EMAIL      prints a sign-in link

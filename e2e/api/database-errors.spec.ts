@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken } from '../../lib/session/tokens'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'

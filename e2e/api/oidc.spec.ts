@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { issueSsoCode } from '../../lib/code/exchange'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/crypto/secret'
 import { endSessions } from '../../lib/session/revoke'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
+import { issueCodeOfIdentity } from '../../lib/sso/code'
 import { findConnection } from '../../lib/sso/connection'
 import { type Contact, userOfIdentity } from '../../lib/sso/identity'
 import {
@@ -768,13 +768,13 @@ test.describe('accounts', () => {
       await expect(signIn(subject, 'ada', false)).rejects.toMatchObject({
         check: 'identity_other_subject',
       })
-      const identity = { connectionId: connection.id, issuer, subject }
+      const identity = { issuer, subject }
       expect(
-        await issueSsoCode(id, { identity: { ...identity, isEmail: true } }),
+        await issueCodeOfIdentity(id, connection.id, { ...identity, isEmail: true }),
       ).toBeTruthy()
-      await expect(issueSsoCode(id, { identity })).rejects.toMatchObject({
-        check: 'identity_unlinked',
-      })
+      await expect(
+        issueCodeOfIdentity(id, connection.id, identity),
+      ).rejects.toMatchObject({ check: 'identity_unlinked' })
     }
     const others = await Promise.all(
       [
@@ -1005,9 +1005,7 @@ test.describe('a disabled connection', () => {
   }) => {
     const { connection, id, issuer, subject } = await setUpUser(sql)
     const issue = () =>
-      issueSsoCode(id, {
-        identity: { connectionId: connection.id, issuer, subject },
-      }).then(
+      issueCodeOfIdentity(id, connection.id, { issuer, subject }).then(
         ({ secret }) => keepSecret(secret) && 'issued',
         ({ check }) => check,
       )

@@ -6,7 +6,7 @@ import { findResetLink, issueResetToken, resetPassword } from '../../lib/passwor
 import { signIn } from '../../lib/password/sign-in'
 import { findRefreshableSession } from '../../lib/session/find'
 import { refreshSession } from '../../lib/session/refresh'
-import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken } from '../../lib/session/tokens'
 import {
   disableConnection,
   enableConnection,

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
-import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken, readRefreshToken } from '../../lib/session/tokens'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { expireToken } from '../support/browsers/expired-token'
 import { lockRow } from '../support/databases/row-lock'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
-import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken } from '../../lib/session/tokens'
 import { expireToken } from '../support/browsers/expired-token'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'

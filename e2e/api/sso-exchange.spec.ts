@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
-import { issueSsoCode } from '../../lib/code/exchange'
+import { issueSsoCode } from '../../lib/code/issue'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/crypto/secret'
 import { newPasswordUser } from '../support/databases/password-user'

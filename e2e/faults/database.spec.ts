@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import bcrypt from 'bcryptjs'
 import * as paths from '../../lib/contract/paths'
-import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken, readRefreshToken } from '../../lib/session/tokens'
 import {
   type BreakablePostgres,
   startBreakablePostgres,

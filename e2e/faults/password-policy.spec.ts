@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
-import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken } from '../../lib/session/tokens'
 import { endPasswordSessions, updateConnection } from '../../lib/sso/manage/connections'
 import { addTestConnection } from '../support/databases/connection'
 import {

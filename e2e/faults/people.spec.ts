@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { exchangeSsoCode, issueSsoCode } from '../../lib/code/exchange'
+import { exchangeSsoCode } from '../../lib/code/exchange'
+import { issueSsoCode } from '../../lib/code/issue'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
-import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken } from '../../lib/session/tokens'
 import { deleteUser, findUserByEmail, renameUser } from '../../lib/user/user'
 import {
   client,

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 import type { BrowserContext, BrowserContextOptions, Page, Route } from 'playwright/test'
-import { issueSsoCode } from '../../lib/code/exchange'
+import { issueSsoCode } from '../../lib/code/issue'
 import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { signSessionToken } from '../../lib/session/jwt'
-import { readRefreshToken } from '../../lib/session/refresh-token'
+import { readRefreshToken } from '../../lib/session/tokens'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { hold, respondWith } from '../support/browsers/page-states'
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
-import { issueSsoCode } from '../../lib/code/exchange'
+import { issueSsoCode } from '../../lib/code/issue'
 import * as paths from '../../lib/contract/paths'
 import { issueResetToken } from '../../lib/password/reset'
 import { documentedFetch } from './documents/documented'

@@ -192,7 +192,7 @@ function fileBytes(path: string): number {
 }
 
 async function useOperations(folder: string): Promise<void> {
-  const { issueSsoCode } = await import('../../lib/code/exchange')
+  const { issueSsoCode } = await import('../../lib/code/issue')
   const { issueResetToken } = await import('../../lib/password/reset')
   const { createUser, findUserByEmail } = await import('../../lib/user/user')
   await createUser('ada@example.com')

@@ -1,64 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
-import { lifetimes } from '../contract/lifetimes'
-import { hashSecret, newSecret } from '../crypto/secret'
+import { hashSecret } from '../crypto/secret'
 import { NothingChanged } from '../database/errors'
-import { dateFromEpoch, isUnexpired, Prisma, prisma } from '../database/prisma'
+import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { log } from '../log/log'
 import { isParentLive } from '../session/find'
-import { issueTokens, type StoredSession } from '../session/issue-tokens'
 import { revokeSessions } from '../session/revoke'
-import { type Holder, startSession } from '../session/start'
-import { isSameSubject, type Subject } from '../sso/identity'
-import { SignInRejected } from '../sso/rejection'
+import {
+  claimedColumns,
+  type Holder,
+  type StartedSession,
+  startedColumns,
+  startSession,
+} from '../session/start'
+import { issueTokens } from '../session/tokens'
 
 const doubleSubmitSeconds = 10
-
-/**
- * What a code is bound to. Its session can be renewed until `renewableUntil` and for at
- * most `sessionHours`.
- */
-type Bounds = {
-  // the value of the cookie `__Host-browser` of the only browser that can use the code
-  browser?: string
-  browserHash?: Uint8Array
-  /**
-   * The code works only while the connection is enabled and the user is linked to that
-   * identity.
-   */
-  identity?: Subject & { connectionId: string }
-  renewableUntil?: Date | undefined
-  sessionHours?: number | null
-  amr?: string[] | null // how the user authenticated (RFC 8176)
-}
-
-/**
- * Issues a one-time code for an authenticated user. Throws SignInRejected if the user is
- * not linked to `identity`.
- */
-export async function issueSsoCode(
-  userId: string,
-  bounds: Bounds = {},
-): Promise<{ secret: string; expiresAt: Date }> {
-  const { browser, identity, renewableUntil, sessionHours = null, amr = null } = bounds
-  const browserHash = bounds.browserHash ?? (browser ? hashSecret(browser) : null)
-  const secret = newSecret()
-  const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
-    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, amr, renewable_until, expires_at)
-    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${identity?.connectionId ?? null}, ${amr}::text[],
-      least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
-      now() + make_interval(secs => ${lifetimes.code}))
-    RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
-  // A second statement sees an `unlink` for which the insert waited. A later `unlink`
-  // deletes the code.
-  if (identity) {
-    const where = { userId, connectionId: identity.connectionId, issuer: identity.issuer }
-    const linked = await prisma().identity.findFirst({ where, select: { subject: true } })
-    if (!linked || !isSameSubject(identity, linked.subject))
-      throw new SignInRejected('identity_unlinked', 'attempt_invalid')
-  }
-  return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
-}
 
 /**
  * The client that sends a code: a browser, or a dashboard's server with the PKCE verifier
@@ -66,8 +23,10 @@ export async function issueSsoCode(
  */
 type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
-type Row = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & {
-  userId: string | null
+/** `isKnown`: whether the code exists. The other columns are null without a session. */
+type Row = (StartedSession | { userId: null }) & {
+  email: string
+  connection: string | null
   isKnown: boolean
 }
 
@@ -89,6 +48,16 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const method = challenge
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
+  const claimed = claimedColumns({
+    userId: Prisma.sql`user_id`,
+    method,
+    amr: Prisma.sql`amr`,
+    connectionId: Prisma.sql`connection_id`,
+    renewableUntil: Prisma.sql`renewable_until`,
+    parentId: Prisma.sql`parent_id`,
+    redirectUri: Prisma.sql`redirect_uri`,
+  })
+
   // Locks the user's row first, as a reset does. If both run concurrently, the later sees
   // the changes of the earlier.
   const [row] = await prisma().$queryRaw<Row[]>`
@@ -106,20 +75,18 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
                  WHERE identities.user_id = exchange_codes.user_id
                    AND identities.connection_id = exchange_codes.connection_id
                    AND identities.created_at <= exchange_codes.created_at))
-      RETURNING user_id, ${method} AS method, connection_id, renewable_until, parent_id, redirect_uri, amr
+      RETURNING ${claimed}
     ), ${startSession(sessionId, presenter, challenge !== null)}
-    SELECT (SELECT user_id FROM started) AS "userId", (SELECT email FROM locked_user) AS email,
+    SELECT ${startedColumns}, (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
-      (SELECT now FROM started) AS now, (SELECT ends_at FROM started) AS "endsAt",
-      (SELECT authenticated_at FROM started) AS "authenticatedAt", (SELECT amr FROM started) AS amr,
-      EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`
-  const { userId, isKnown, ...stored } = row!
-  if (userId !== null)
-    return {
-      ...issueTokens({ sessionId, userId, generation: 0, ...stored }),
-      userId,
-      sessionId,
-    }
+      EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"
+    FROM (SELECT) AS one_row LEFT JOIN started ON true`
+  const { isKnown, ...session } = row!
+  if (session.userId !== null) {
+    const { userId } = session
+    return { ...issueTokens({ sessionId, generation: 0, ...session }), userId, sessionId }
+  }
+
   if (isKnown)
     await endReusedSession(codeHash, browserHash, challenge, presenter.sessionIds)
   throw new ApiError('SSO_EXCHANGE_INVALID')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { lifetimes } from '../contract/lifetimes'
-import { makeRefreshToken } from '../session/refresh-token'
+import { makeRefreshToken } from '../session/tokens'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 
 const account = 'ada@example.com'

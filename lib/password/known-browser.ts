@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
-import { readSignedId, signId } from '../crypto/secret'
+import { readSignedId, signId } from '../crypto/signed-id'
 import { env } from '../settings/env'
 
 /**

@@ -9,11 +9,12 @@ import { makeChallenge } from '../second-factor/challenge'
 import { findFactor } from '../second-factor/find'
 import type { LiveSession } from '../session/find'
 import {
-  issueTokens,
-  type SessionTokens,
-  type StoredSession,
-} from '../session/issue-tokens'
-import { startSession } from '../session/start'
+  claimedColumns,
+  type StartedSession,
+  startedColumns,
+  startSession,
+} from '../session/start'
+import { issueTokens, type SessionTokens } from '../session/tokens'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
@@ -175,22 +176,22 @@ export async function startPasswordSession(
   attempt: Counted,
   spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
 ) {
+  const claimed = claimedColumns({
+    userId: Prisma.sql`user_id`,
+    method: Prisma.sql`'password'`,
+    amr: Prisma.sql`${amr}`,
+  })
+
   // Locks the user's row first, as a reset does. If both run concurrently, the later sees
   // the changes of the earlier.
-  const [row] = await prisma().$queryRaw<
-    Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]
-  >`
+  const [row] = await prisma().$queryRaw<(StartedSession & { email: string })[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
     ), ${spend}, claimed AS MATERIALIZED (
-      SELECT user_id, email, 'password' AS method, NULL::uuid AS connection_id, NULL::timestamptz AS renewable_until,
-        NULL::uuid AS parent_id, NULL AS redirect_uri, ${amr}::text[] AS amr
-      FROM locked_user WHERE user_id = (SELECT user_id FROM spent)
+      SELECT email, ${claimed} FROM locked_user WHERE user_id = (SELECT user_id FROM spent)
     ), ${startSession(sessionId, client)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
-    SELECT user_id AS "userId", (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt",
-      authenticated_at AS "authenticatedAt", amr
-    FROM started`
+    SELECT ${startedColumns}, (SELECT email FROM claimed) AS email FROM started`
   if (!row) return null
   // A second statement, because the first may have waited for the lock, and can't see a
   // connection added meanwhile.

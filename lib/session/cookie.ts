@@ -1,7 +1,7 @@
 import { lifetimes } from '../contract/lifetimes'
 import { newSecret } from '../crypto/secret'
 import { isHttps } from '../settings/env'
-import type { SessionTokens } from './issue-tokens'
+import type { SessionTokens } from './tokens'
 
 type CookieName =
   | 'session'

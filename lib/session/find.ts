@@ -9,8 +9,8 @@ import {
   prisma,
 } from '../database/prisma'
 import { cookieOf } from './cookie'
-import { type SessionClaims, verifySessionToken } from './jwt'
-import { readRefreshToken } from './refresh-token'
+import { type PresentedClaims, verifySessionToken } from './jwt'
+import { readRefreshToken } from './tokens'
 
 /**
  * A session that has not ended, and whose parent has not ended. `familyId`: the ID of the
@@ -44,14 +44,14 @@ export async function requireSession(
 /**
  * Returns the claims of the session JWT in a request, or null. Its session may have ended.
  */
-export async function readSessionToken(headers: Headers): Promise<SessionClaims | null> {
+export async function readSessionToken(headers: Headers): Promise<PresentedClaims | null> {
   const token = bearerOf(headers) ?? cookieOf(headers, 'session')
   return token ? verifySessionToken(token) : null
 }
 
 /** Returns the live session of a JWT's claims. Throws SESSION_INVALID if it has ended. */
 export async function requireLive(
-  claims: SessionClaims | null,
+  claims: PresentedClaims | null,
 ): Promise<LiveSession & { tokenExpiresAt: Date }> {
   const session = await findSessionByClaims(claims)
   if (!session) throw new ApiError('SESSION_INVALID')
@@ -65,7 +65,7 @@ export async function findSession(
   return findSessionByClaims(await verifySessionToken(token))
 }
 
-async function findSessionByClaims(claims: SessionClaims | null) {
+async function findSessionByClaims(claims: PresentedClaims | null) {
   if (!claims) return null
   const session = await findLive(claims.sessionId, Prisma.sql`user_id = ${claims.userId}`)
   return session && { ...session, tokenExpiresAt: claims.expiresAt }

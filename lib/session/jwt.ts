@@ -2,15 +2,21 @@ import { randomUUID } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 import { signJwt } from '../crypto/sign-jwt'
 import { env } from '../settings/env'
-import type { StoredSession } from './issue-tokens'
 
-type SessionToken = Omit<StoredSession, 'generation' | 'now' | 'endsAt'> & {
-  issuedAt: number
-  expiresAt: number
+/** What a session JWT states. Times are in seconds since 1970, by the database's clock. */
+export type SessionClaims = {
+  sessionId: string
+  userId: string
+  email: string
+  connection: string | null // the slug
+  authenticatedAt: number
+  amr: string[] | null // how the user authenticated (RFC 8176), if that is known
 }
 
-/** Signs a session JWT. Times are in seconds since 1970, by the database's clock. */
-export function signSessionToken(session: SessionToken): string {
+/** Signs a session JWT. */
+export function signSessionToken(
+  session: SessionClaims & { issuedAt: number; expiresAt: number },
+): string {
   const { connection, amr } = session
   const claims = {
     iss: env().PUBLIC_URL,
@@ -30,7 +36,8 @@ export function signSessionToken(session: SessionToken): string {
 
 let publicKeys: JWTVerifyGetKey | undefined
 
-export type SessionClaims = { userId: string; sessionId: string; expiresAt: Date }
+/** What the service reads from a session JWT that a client presents. */
+export type PresentedClaims = { userId: string; sessionId: string; expiresAt: Date }
 
 /**
  * Returns the claims of a session JWT, or null if it is invalid or expired. Does not
@@ -40,7 +47,7 @@ export type SessionClaims = { userId: string; sessionId: string; expiresAt: Date
 export async function verifySessionToken(
   token: string,
   { mayHaveExpired = false } = {},
-): Promise<SessionClaims | null> {
+): Promise<PresentedClaims | null> {
   // here, because an exchange rarely needs it
   const { createLocalJWKSet, jwtVerify } = await import('jose')
   // caches the imported keys

@@ -3,8 +3,7 @@ import { refreshGraceSeconds } from '../contract/lifetimes'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { log } from '../log/log'
 import { isParentLive, isUserAllowed } from './find'
-import { issueTokens, type StoredSession } from './issue-tokens'
-import { readRefreshToken } from './refresh-token'
+import { issueTokens, readRefreshToken, type StoredSession } from './tokens'
 
 /**
  * Renews a session. A replaced token revokes it after a grace period (RFC 9700 §4.14.2).

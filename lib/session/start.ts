@@ -1,12 +1,51 @@
 import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
+import type { StoredSession } from './tokens'
 
 // concurrent sign-ins can't exceed `maxLiveSessions` by more
 const revokedPerStart = 1_000
 
 /** The IDs of a browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
+
+/** The columns of the CTE `claimed`, from which `startSession` starts a session. */
+type Claim = {
+  userId: Prisma.Sql
+  method: Prisma.Sql // how the user signed in, for the list of sessions
+  amr: Prisma.Sql
+  connectionId?: Prisma.Sql
+  renewableUntil?: Prisma.Sql
+  parentId?: Prisma.Sql // of a dashboard's session
+  redirectUri?: Prisma.Sql
+}
+
+/** Returns the columns of the CTE `claimed`. A missing one is null. */
+export function claimedColumns(claim: Claim): Prisma.Sql {
+  const { userId, method, amr } = claim
+  const {
+    connectionId = Prisma.sql`NULL`,
+    renewableUntil = Prisma.sql`NULL`,
+    parentId = Prisma.sql`NULL`,
+    redirectUri = Prisma.sql`NULL`,
+  } = claim
+
+  return Prisma.sql`
+    ${userId} AS user_id, ${method} AS method, ${amr}::text[] AS amr,
+    ${connectionId}::uuid AS connection_id, ${renewableUntil}::timestamptz AS renewable_until,
+    ${parentId}::uuid AS parent_id, ${redirectUri}::text AS redirect_uri`
+}
+
+/** What `startSession` returns of the new session. The rest of a stored session is known. */
+export type StartedSession = Pick<
+  StoredSession,
+  'userId' | 'now' | 'endsAt' | 'authenticatedAt' | 'amr'
+>
+
+/** The columns of the CTE `started`, which has one row if a session was started. */
+export const startedColumns = Prisma.sql`
+  started.user_id AS "userId", started.now, started.ends_at AS "endsAt",
+  started.authenticated_at AS "authenticatedAt", started.amr`
 
 /**
  * Returns CTEs that start a session for `claimed`, and revoke the browser's sessions and

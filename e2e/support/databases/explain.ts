@@ -2,7 +2,8 @@
 // generic plans as JSON. This is a separate process because the settings of the pool
 // can't change after its start.
 import bcrypt from 'bcrypt'
-import { exchangeSsoCode, issueSsoCode } from '../../../lib/code/exchange'
+import { exchangeSsoCode } from '../../../lib/code/exchange'
+import { issueSsoCode } from '../../../lib/code/issue'
 import { hashSecret } from '../../../lib/crypto/secret'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'

@@ -2,7 +2,7 @@ import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
-import { readRefreshToken } from '@/lib/session/refresh-token'
+import { readRefreshToken } from '@/lib/session/tokens'
 
 type Body = { refreshToken?: string }
 

@@ -1,4 +1,3 @@
-import { issueSsoCode } from '@/lib/code/exchange'
 import { ApiError } from '@/lib/contract/errors'
 import { nextDestination } from '@/lib/http/next-path'
 import { type AddToLog, route, seeOther } from '@/lib/http/route'
@@ -6,6 +5,7 @@ import { describeCause, log } from '@/lib/log/log'
 import { browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { claimAttempt } from '@/lib/sso/attempt'
+import { issueCodeOfIdentity } from '@/lib/sso/code'
 import {
   type Connection,
   findConnection,
@@ -130,9 +130,8 @@ export async function finishSignIn(
       throw thrown
     },
   )
-  const { secret: code } = await issueSsoCode(userId, {
+  const { secret: code } = await issueCodeOfIdentity(userId, connection.id, identity, {
     browserHash: claimed.browserHash,
-    identity: { connectionId: connection.id, ...identity },
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
     amr: authenticated.amr,
