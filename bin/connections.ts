@@ -8,9 +8,8 @@ import { type Command, readInput, reportEnded, runCommand } from './command-line
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
-const { asciiDomain, isSaml, providerOf, providers, slugPattern } = await import(
-  '../lib/sso/connection'
-)
+const { asciiDomain, isSaml, slugPattern } = await import('../lib/sso/connection')
+const { kinds, loadProvider } = await import('../lib/sso/kinds')
 const connections = await import('../lib/sso/manage/connections')
 const { listConnections, updateConnection } = connections
 const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
@@ -133,7 +132,7 @@ async function printEntries(
   connection: ListedConnection,
   since?: ListedConnection,
 ): Promise<void> {
-  const { describe } = await providerOf(connection)
+  const { describe } = await loadProvider(connection)
   const known = since ? describe(since).entries : {}
   const entries = Object.entries(describe(connection).entries).filter(
     ([label, value]) => value !== known[label],
@@ -152,7 +151,7 @@ async function endPasswords(domains: string[]): Promise<void> {
 
 async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const { slug, settings: stored } = before
-  const { add } = await providerOf(before)
+  const { add } = await loadProvider(before)
   const unknown = Object.keys(flags).find(
     (flag) => !(flag in add.flags || flagsOfUpdate.includes(` --${flag}`)),
   )
@@ -362,13 +361,13 @@ function summaryOf(connection: ListedConnection): string {
 }
 
 async function show(connection: ListedConnection): Promise<void> {
-  const { settings } = (await providerOf(connection)).describe(connection)
+  const { settings } = (await loadProvider(connection)).describe(connection)
   console.log([summaryOf(connection), ...settings].join('\n'))
   await printEntries(connection)
 }
 
 async function check(connection: ListedConnection): Promise<void> {
-  const { summary, problems } = await (await providerOf(connection)).check(connection)
+  const { summary, problems } = await (await loadProvider(connection)).check(connection)
   if (connection.disabledAt) problems.push('The connection is disabled.')
   console.log([`${connection.slug}: ${summary}`, ...problems].join('\n  '))
 }
@@ -376,7 +375,7 @@ async function check(connection: ListedConnection): Promise<void> {
 const additions: Record<string, Command> = {}
 let flagsOfKinds = ''
 let usage = ''
-for (const [name, load] of Object.entries(providers)) {
+for (const [name, load] of Object.entries(kinds)) {
   const provider = await load()
   let flags = ''
   for (const [flag, { type, multiple }] of Object.entries(provider.add.flags))

@@ -2,15 +2,9 @@ import { z } from 'zod'
 import { domainInAscii } from '../contract/email-address'
 import { type Prisma, prisma } from '../database/prisma'
 import { OidcSettings } from './oidc/settings'
-import type { Provider } from './provider'
 import { SamlSettings } from './saml/settings'
 
-/** The kinds of identity providers. The code for a protocol is loaded on first use. */
-export const providers = {
-  oidc: async (): Promise<Provider> => (await import('./oidc/provider')).oidc,
-  saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
-}
-
+/** The settings of each kind of identity provider (lib/sso/kinds.ts). */
 export const ConnectionSettings = z.discriminatedUnion('kind', [
   OidcSettings,
   SamlSettings,
@@ -30,11 +24,6 @@ export type Connection = Omit<
 
 export type OidcConnection = Connection & { settings: OidcSettings }
 export type SamlConnection = Connection & { settings: SamlSettings }
-
-/** Returns the implementation for the identity provider of a connection. */
-export function providerOf({ settings }: Connection): Promise<Provider> {
-  return providers[settings.kind]()
-}
 
 export function isSaml<Of extends Connection>(
   connection: Of,

@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type SamlCheck, SamlRejected } from '../../../lib/sso/saml/rejected'
-import {
-  type ServiceProviderSettings,
-  verifyResponse,
-} from '../../../lib/sso/saml/service-provider'
+import { verifyResponse } from '../../../lib/sso/saml/service-provider'
+import type { ServiceProviderSettings } from '../../../lib/sso/saml/settings'
 import { requestId, type SamlProvider } from './saml-provider'
 
 /**

@@ -10,7 +10,7 @@ import {
 import forge from 'node-forge'
 import { SignedXml } from 'xml-crypto'
 import { newKeyPair } from '../../../lib/sso/saml/key-pair'
-import type { ServiceProviderSettings } from '../../../lib/sso/saml/service-provider'
+import type { ServiceProviderSettings } from '../../../lib/sso/saml/settings'
 
 /** The parts that a provider signs, and whether it encrypts the assertion. */
 export type Mode = { response?: boolean; assertion?: boolean; encrypted?: boolean }

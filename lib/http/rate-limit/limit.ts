@@ -1,25 +1,14 @@
 import { AsyncResource } from 'node:async_hooks'
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { describeCause, log } from '../../log/log'
 import { env } from '../../settings/env'
+import type { Consume, LimiterOptions } from './store'
 
 export const windowSeconds = 15 * 60
 const maxWaitMs = 400 // so that countRequest takes less than half a second
 const retryIntervalMs = 2_000
-
-/**
- * Counts one request under a key, like rate-limiter-flexible. Rejects with the result if
- * the limit is exceeded.
- */
-export type Consume = RateLimiterAbstract['consume']
-
-export type LimiterOptions = { keyPrefix: string; points: number; duration: number }
 
 export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
 

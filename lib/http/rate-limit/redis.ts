@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
-import type { Consume, LimiterOptions } from './limit'
+import type { Consume, LimiterOptions } from './store'
 
 /**
  * Connects to the Redis server at REDIS_URL. Connects again whenever the connection is

@@ -2,7 +2,7 @@ import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
 import { RateLimiterRes } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
-import type { Consume, LimiterOptions } from './limit'
+import type { Consume, LimiterOptions } from './store'
 
 /**
  * Connects to an Upstash Redis over HTTP. Its client sends concurrent commands in one

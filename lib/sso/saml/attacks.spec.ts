@@ -19,7 +19,8 @@ import {
 } from '../../../e2e/support/providers/saml-provider'
 import type { SignInRejected } from '../rejection'
 import type { SamlCheck } from './rejected'
-import { type ServiceProviderSettings, verifyResponse } from './service-provider'
+import { verifyResponse } from './service-provider'
+import type { ServiceProviderSettings } from './settings'
 
 let provider: SamlProvider
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { ensure, SamlRejected } from './rejected'
-import type { ServiceProviderSettings } from './service-provider'
+import type { ServiceProviderSettings } from './settings'
 import { checkUnsigned } from './signature'
 import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from './xml'
 

@@ -20,7 +20,8 @@ import {
   sign,
 } from '../../../e2e/support/providers/saml-provider'
 import type { SamlCheck } from './rejected'
-import { type ServiceProviderSettings, verifyResponse } from './service-provider'
+import { verifyResponse } from './service-provider'
+import type { ServiceProviderSettings } from './settings'
 
 let provider: SamlProvider
 beforeAll(async () => {

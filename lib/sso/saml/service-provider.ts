@@ -5,19 +5,8 @@ import { readIdentity } from './assertion'
 import { decryptAssertion, keyCiphers } from './encryption'
 import { ensure, SamlRejected } from './rejected'
 import { checkAssertionForm, checkResponse, decodeResponse } from './response'
-import type { SamlSettings } from './settings'
+import type { PublicSettings, ServiceProviderSettings } from './settings'
 import { parseXml } from './xml'
-
-type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
-
-/**
- * All settings, with our private keys (PEM). During a rotation, the next key decrypts
- * too.
- */
-export type ServiceProviderSettings = PublicSettings & {
-  privateKey: string
-  nextPrivateKey?: string | undefined
-}
 
 /** Returns the settings for our metadata. Decrypts no secret. */
 export function publicSettings({ slug, settings }: SamlConnection): PublicSettings {

@@ -6,13 +6,9 @@ import { browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { claimAttempt } from '@/lib/sso/attempt'
 import { issueCodeOfIdentity } from '@/lib/sso/code'
-import {
-  type Connection,
-  findConnection,
-  providerOf,
-  startPath,
-} from '@/lib/sso/connection'
+import { type Connection, findConnection, startPath } from '@/lib/sso/connection'
 import { type Contact, userOfIdentity } from '@/lib/sso/identity'
+import { loadProvider } from '@/lib/sso/kinds'
 import { askCookie } from '@/lib/sso/next-sign-in'
 import type { Provider } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
@@ -52,7 +48,7 @@ export function ssoRoute(
       const connection = await findConnection(params.connection!)
       if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
       addToLog({ connection: connection.slug })
-      const provider = await providerOf(connection)
+      const provider = await loadProvider(connection)
       if (response && provider.response !== response)
         throw new SignInRejected('connection_kind', 'connection_unavailable')
       return seeOther(

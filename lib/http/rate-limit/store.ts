@@ -1,0 +1,9 @@
+import type { RateLimiterAbstract } from 'rate-limiter-flexible'
+
+/**
+ * Counts one request under a key, like rate-limiter-flexible. Rejects with the result if
+ * the limit is exceeded.
+ */
+export type Consume = RateLimiterAbstract['consume']
+
+export type LimiterOptions = { keyPrefix: string; points: number; duration: number }

@@ -1,0 +1,13 @@
+import type { Connection } from './connection'
+import type { Provider } from './provider'
+
+/** The kinds of identity providers. The code for a protocol is loaded on first use. */
+export const kinds = {
+  oidc: async (): Promise<Provider> => (await import('./oidc/provider')).oidc,
+  saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
+}
+
+/** Returns the implementation for the identity provider of a connection. */
+export function loadProvider({ settings }: Connection): Promise<Provider> {
+  return kinds[settings.kind]()
+}
