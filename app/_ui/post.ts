@@ -26,24 +26,6 @@ type Body = Content & {
   outcome?: 'unknown'
 }
 
-declare global {
-  interface Window {
-    /** Defined in app/_ui/inline/send-json.inline.js. */
-    sendJson: (path: string, body: unknown) => Sent
-    /**
-     * Returns a signal that aborts a request after a time limit. Defined in
-     * app/_ui/inline/send-json.inline.js.
-     */
-    abortAfter: (ms: number) => AbortSignal
-    /**
-     * `kept` reads a value from the storage of this tab, `keep` writes it. Defined in
-     * app/_ui/inline/kept-email.inline.js.
-     */
-    kept: (name: 'email' | 'asked') => string | null
-    keep: (name: 'email' | 'asked', value: string | null) => void
-  }
-}
-
 /** Posts JSON or a form to a route of this site. Never retries or throws. */
 export async function post(path: string, body: unknown): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }

@@ -12,12 +12,6 @@ export const tokenHashHeader = 'x-token-hash'
 
 type SecretName = (typeof secretNames)[number]
 
-declare global {
-  interface Window {
-    urlSecrets?: Partial<Record<SecretName, string>>
-  }
-}
-
 let secrets: Partial<Record<SecretName, string>> = {}
 
 /**

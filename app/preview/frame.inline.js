@@ -1,14 +1,16 @@
+// @ts-check
 // The first script of a previewed page: mocks responses and the network, and then does
 // what the user would do.
 ;(() => {
-  const state = JSON.parse(document.currentScript.dataset.state)
+  const script = /** @type {InlineScript} */ (document.currentScript)
+  const state = JSON.parse(script.dataset.state)
   const { path, mocks = {}, scripts, steps = [] } = state
-  document.currentScript.remove()
+  script.remove()
   history.replaceState(null, '', path)
 
   const realFetch = window.fetch
   window.fetch = (resource, options) => {
-    const mock = mocks[new URL(resource, location).pathname]
+    const mock = mocks[new URL(String(resource), location.href).pathname]
     if (!mock) return realFetch(resource, options)
     if (mock === 'none') return new Promise(() => {})
     if (mock === 'lost') return Promise.reject(new TypeError('Failed to fetch'))
@@ -24,7 +26,8 @@
   })
 
   // A mock, because all pages of the preview share the real storage.
-  const getItem = (name) => (name === 'email' && state.email) || null
+  const getItem = (/** @type {string} */ name) =>
+    (name === 'email' && state.email) || null
   const storage = { getItem, setItem: () => {}, removeItem: () => {} }
   Object.defineProperty(window, 'sessionStorage', { value: storage })
 
@@ -43,20 +46,30 @@
     focus.call(this, { preventScroll: top !== window })
   }
 
-  const isVisible = (element) => element.checkVisibility({ visibilityProperty: true })
-  const find = async (selector) => {
+  const isVisible = (/** @type {HTMLElement} */ element) =>
+    element.checkVisibility({ visibilityProperty: true })
+  const find = async (/** @type {string} */ selector) => {
     for (;;) {
-      const found = [...document.querySelectorAll(selector)].find(isVisible)
+      /** @type {NodeListOf<HTMLElement>} */
+      const elements = document.querySelectorAll(selector)
+      const found = [...elements].find(isVisible)
       if (found) return found
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
+  /** @type {Record<string, (element: any, value: string) => void>} */
   const acts = {
     see: () => {},
     press: (element) => element.click(),
     fill: (element, value) => enter(element, value, 'insertReplacementText'),
     type: (element, value) => enter(element, value, 'insertText'),
   }
+
+  /**
+   * @param {HTMLInputElement} element
+   * @param {string} value
+   * @param {string} inputType
+   */
   const enter = (element, value, inputType) => {
     element.focus()
     element.value = value
@@ -67,7 +80,7 @@
     if (steps.length > 0 && !scripts && !state.digest) await find('html[data-ready]')
     for (const [kind, selector, value] of steps) {
       if (kind === 'disconnect') disconnect()
-      else acts[kind](await find(selector), value)
+      else acts[kind]?.(await find(selector), value)
     }
     document.documentElement.dataset.shown = ''
   }

@@ -9,7 +9,7 @@ import { findBrowserSession } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
 import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
 import { texts } from '@/lib/texts/language'
-import continueScript from './continue.inline.js?raw'
+import continueScript from '../_ui/inline/continue.inline.js?raw'
 import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
 

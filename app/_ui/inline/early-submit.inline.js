@@ -1,3 +1,4 @@
+// @ts-check
 // Delays forms that are submitted before the page is ready. The browser would otherwise
 // send them and lose the input. If the scripts of the page fail to load, sends a held
 // form that works without them.
@@ -6,11 +7,13 @@
   const brokenLoadMs = 1_000 // leaves time for early-exchange.inline.js to succeed
 
   const marks = document.documentElement.dataset
+  /** @type {(() => void) | undefined} */
   let sendHeldForm
+
   document.addEventListener(
     'submit',
     (event) => {
-      const form = event.target
+      const form = /** @type {HTMLFormElement} */ (event.target)
       const needsScript = 'needsScript' in form.dataset
       if (
         'ready' in marks ||
@@ -23,12 +26,15 @@
     },
     true,
   )
+
+  /** @param {number} ms */
   const markStuckAfter = (ms) =>
     setTimeout(() => {
       if ('ready' in marks) return
       marks.stuck = ''
       sendHeldForm?.()
     }, ms)
+
   addEventListener(
     'error',
     ({ target }) => target instanceof HTMLScriptElement && markStuckAfter(brokenLoadMs),

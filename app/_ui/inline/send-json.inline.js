@@ -1,3 +1,4 @@
+// @ts-check
 // Sends a request with a time limit. Inlined, because some requests are sent before the
 // other scripts load.
 ;(() => {
@@ -14,6 +15,7 @@
     // Made here, so that a request without a response has an ID too. On plain http,
     // `randomUUID` is undefined.
     const requestId = crypto.randomUUID?.()
+    /** @type {Record<string, string>} */
     const headers = {
       Accept: 'application/json',
       ...(requestId && { 'X-Request-Id': requestId }),

@@ -1,18 +1,26 @@
+// @ts-check
 // Inlined in the home page of a signed-in user. Renews the session, then opens `next`.
 // Handles the sign-out form.
 ;(() => {
-  const { refreshPath, renew, next } = document.currentScript.dataset
+  const { refreshPath, renew, next } = /** @type {InlineScript} */ (
+    document.currentScript
+  ).dataset
   const lockMs = 30_000 // longer than a navigation takes to leave this page
   const loopMs = 10_000
 
-  // One lock for all requests that change the session cookies. A slow response could
-  // otherwise restore deleted ones.
+  /**
+   * One lock for all requests that change the session cookies. A slow response could
+   * otherwise restore deleted ones.
+   * @template Result
+   * @param {() => Promise<Result>} work
+   * @returns {Promise<Result>}
+   */
   const alone = (work) =>
     navigator.locks ? navigator.locks.request('session', work) : work()
   let isSigningOut = false
 
   document.addEventListener('submit', (event) => {
-    const form = event.target
+    const form = /** @type {HTMLFormElement} */ (event.target)
     if (form.id !== 'sign-out') return
     event.preventDefault()
     isSigningOut = true
@@ -38,7 +46,9 @@
   )
     .then(({ ok, code }) => {
       if (isSigningOut) return // a navigation would cancel the sign-out
-      const [navigation] = performance.getEntriesByType('navigation')
+      const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (
+        performance.getEntriesByType('navigation')
+      )
       if (ok) goOn()
       else if (code === 'REFRESH_INVALID' && navigation?.type !== 'reload')
         location.reload() // the session has ended

@@ -1,10 +1,15 @@
+// @ts-check
 // Moves the secrets from the URL to `window.urlSecrets` before any other script runs.
 ;(() => {
   const marks = document.documentElement.dataset
   const query = new URLSearchParams(location.search)
   const fragment = new URLSearchParams(location.hash.slice(1))
+  /** @type {NonNullable<Window['urlSecrets']>} */
   const secrets = {}
-  for (const name of document.currentScript.dataset.secrets.split(' ')) {
+  const script = /** @type {InlineScript} */ (document.currentScript)
+  const names = /** @type {('code' | 'token')[]} */ (script.dataset.secrets.split(' '))
+
+  for (const name of names) {
     const value = query.get(name) || fragment.get(name)
     // As in lib/http/hide-secrets.ts: removes characters that come from the text around a
     // copied link.
@@ -17,9 +22,9 @@
   window.urlSecrets = secrets
   if (secrets.code && location.pathname === '/sso/callback') marks.code = ''
   if (Object.keys(secrets).length) {
-    const url = new URL(location)
-    url.search = query
-    url.hash = fragment
+    const url = new URL(location.href)
+    url.search = query.toString()
+    url.hash = fragment.toString()
     // Stores the token for a reload, for Back, and for a discarded tab. A code would have
     // expired by then.
     const { token } = secrets
@@ -33,6 +38,7 @@
   /**
    * Opens the link of a token again after a reload, so that the server looks the link up
    * again.
+   * @param {{ token: string, inFragment: boolean }} state
    */
   function restore({ token, inFragment }) {
     if (inFragment) {

@@ -11,7 +11,7 @@ import { env } from '@/lib/settings/env'
 import { startPath } from '@/lib/sso/connection'
 import { askOf } from '@/lib/sso/next-sign-in'
 import { texts } from '@/lib/texts/language'
-import earlyExchangeScript from './early-exchange.inline.js?raw'
+import earlyExchangeScript from '../../_ui/inline/early-exchange.inline.js?raw'
 import { SsoLanding } from './sso-landing'
 
 const icons: Partial<Record<string, IconName>> = {

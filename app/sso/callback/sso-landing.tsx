@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from 'react'
 import { Address } from '@/app/_ui/address'
 import type { PageTexts } from '@/app/_ui/form'
-import { type Outcome, outcomeOf, post, type Sent } from '@/app/_ui/post'
+import { type Outcome, outcomeOf, post } from '@/app/_ui/post'
 import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
 import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
@@ -34,18 +34,6 @@ const icons = {
   failed: 'wrong',
   'no-secret': 'lock',
 } as const
-
-declare global {
-  interface Window {
-    /** The exchange that early-exchange.inline.js started. */
-    earlyExchange?: Sent
-    /**
-     * The lookup of the session, which early-exchange.inline.js starts after a rejected
-     * code.
-     */
-    earlyLookUp?: Promise<Response | null>
-  }
-}
 
 type Properties = PageTexts & {
   texts: Omit<Texts['sso'], 'rejected'>

@@ -1,10 +1,15 @@
+// @ts-check
 // Posts the code, then opens the destination. Inlined, so that the sign-in does not wait
 // for other scripts.
 ;(() => {
-  const { code } = window.urlSecrets
+  const code = window.urlSecrets?.code
   const lookUpMs = 5_000
-  const { path, sessionPath, destination } = document.currentScript.dataset
+  const { path, sessionPath, destination } = /** @type {InlineScript} */ (
+    document.currentScript
+  ).dataset
+
   if (!code || !navigator.onLine) return
+
   const exchange = window.sendJson(path, { code })
   window.earlyExchange = exchange
   exchange.response
