@@ -1,0 +1,84 @@
+import { type NextRequest, NextResponse } from 'next/server'
+import { substitutePage } from '@/lib/brand/substitute-page'
+import { clientKey } from '@/lib/http/client-key'
+import { movedToHeader, urlAtPublicHost } from '@/lib/http/public-host'
+import { countRequest } from '@/lib/http/rate-limit/limit'
+import { isCrossSite, rejectCrossSite } from '@/lib/http/same-origin'
+import { describeCause, log } from '@/lib/log/log'
+import { inTime } from '../look-up'
+import { findPage } from './pages'
+
+/** Returns a response to send in place of the page, or null. Counts the request. */
+export async function reject(
+  request: NextRequest,
+  path: string,
+  nonce: string,
+): Promise<Response | null> {
+  const { headers, method } = request
+  if (isCrossSite(headers)) return rejectCrossSite()
+
+  const { allowed, resetSeconds } = await countRequest(clientKey(request))
+  if (!allowed) {
+    const html = substitutePage('rateLimitedPage', headers, nonce, resetSeconds)
+    return substitute(html, 'RATE_LIMITED', { method, status: 429 }, resetSeconds)
+  }
+
+  if (path === '/long-url') {
+    const html = substitutePage('longUrlPage', headers, nonce)
+    return substitute(html, 'url_too_long', { method, status: 414 })
+  }
+
+  if (method !== 'GET' && method !== 'HEAD')
+    return new Response('This page accepts GET and HEAD only.\n', {
+      status: 405,
+      headers: { Allow: 'GET, HEAD' },
+    })
+
+  const { isAtPublicHost, needsDatabase } = findPage(path)
+  const moved = isAtPublicHost ? urlAtPublicHost(headers, request.nextUrl) : null
+  if (moved) return redirect(request, moved)
+
+  return needsDatabase?.(headers) ? rejectWithoutDatabase(request, nonce) : null
+}
+
+/** Redirects to PUBLIC_URL through app/moved/route.ts. */
+function redirect(request: NextRequest, url: string): Response {
+  const headers = new Headers(request.headers)
+  headers.set(movedToHeader, url)
+  return NextResponse.rewrite(new URL('/moved', request.url), { request: { headers } })
+}
+
+/**
+ * Returns a 503 if the database does not respond in time, otherwise null. A page itself
+ * can't set its status.
+ */
+async function rejectWithoutDatabase(
+  { method, headers }: NextRequest,
+  nonce: string,
+): Promise<Response | null> {
+  const { isUsable } = await import('@/lib/database/readiness')
+  try {
+    await inTime(isUsable())
+    return null
+  } catch (error) {
+    const html = substitutePage('unavailablePage', headers, nonce)
+    const line = { method, status: 503, cause: describeCause(error) }
+    return substitute(html, 'SERVICE_UNAVAILABLE', line, 5)
+  }
+}
+
+type Line = { method: string; status: number; cause?: object }
+
+/** Responds with a page in place of the requested one, and logs why. */
+function substitute(
+  html: string,
+  code: string,
+  line: Line,
+  retryAfterSeconds?: number,
+): Response {
+  log[line.cause ? 'error' : 'info']({ ...line, route: 'page', code })
+
+  const headers = new Headers({ 'Content-Type': 'text/html; charset=utf-8' })
+  if (retryAfterSeconds) headers.set('Retry-After', String(retryAfterSeconds))
+  return new Response(html, { status: line.status, headers })
+}
