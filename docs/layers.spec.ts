@@ -31,7 +31,7 @@ const rules: Record<string, string[]> = {
   'lib/sso': [...base, 'lib/session', 'lib/code', 'lib/outgoing', 'lib/usage-error'],
   'lib/sso/oidc': ['lib/sso', ...base, 'lib/outgoing', 'lib/usage-error'],
   'lib/sso/saml': ['lib/sso', ...base, 'lib/outgoing', 'lib/usage-error'],
-  'lib/http': ['lib', 'app/_ui'],
+  'lib/http': ['lib'],
   lib: ['lib'],
   app: ['lib'],
   bin: ['lib', 'prisma'],

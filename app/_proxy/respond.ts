@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
-import { tokenHashHeader } from '@/app/_ui/url-secret'
-import { hideSecrets } from '@/lib/http/hide-secrets'
+
+import { hideSecrets, tokenHashHeader } from '@/lib/http/hide-secrets'
 import { browserCookie, browserOf, challengeCookie, cookieOf } from '@/lib/session/cookie'
+
 import { sendsMail } from '@/lib/settings/env'
 import { askCookie, askOf } from '@/lib/sso/next-sign-in'
 import { makeContentSecurityPolicy } from './content-security-policy'

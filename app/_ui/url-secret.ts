@@ -1,16 +1,4 @@
-/**
- * The parameters that hold secrets. app/_ui/inline/url-secrets.inline.js removes them before any
- * other script runs.
- */
-export const secretNames = ['code', 'token'] as const
-
-/**
- * The header with the SHA-256 (hex) of the `token` in a page URL. Code that renders the
- * page gets only this hash.
- */
-export const tokenHashHeader = 'x-token-hash'
-
-type SecretName = (typeof secretNames)[number]
+type SecretName = 'code' | 'token'
 
 let secrets: Partial<Record<SecretName, string>> = {}
 

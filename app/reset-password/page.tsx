@@ -1,7 +1,7 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/needs-script'
-import { tokenHashHeader } from '@/app/_ui/url-secret'
 import { inTime } from '@/app/look-up'
+import { tokenHashHeader } from '@/lib/http/hide-secrets'
 import { describeCause, log } from '@/lib/log/log'
 import { findResetLink, type ResetLink } from '@/lib/password/reset'
 import { env } from '@/lib/settings/env'

@@ -1,6 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { secretNames, tokenHashHeader } from '../../app/_ui/url-secret'
+
+/**
+ * The parameters that hold secrets. app/_ui/inline/url-secrets.inline.js removes them
+ * before any other script runs.
+ */
+export const secretNames = ['code', 'token'] as const
+
+/**
+ * The header with the SHA-256 (hex) of the `token` in a page URL. Code that renders the
+ * page gets only this hash.
+ */
+export const tokenHashHeader = 'x-token-hash'
 
 /**
  * Blanks the secrets in the query of a page, and returns the SHA-256 of its `token`, in

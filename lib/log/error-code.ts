@@ -1,9 +1,9 @@
 /** Messages of `pg` and its pool that have no code. They quote no values. */
 export const loggableMessages = new RegExp(
   [
-  '^(timeout exceeded when trying to connect|Query read timeout|Connection terminated.*)$',
-  '^Client (was closed|has encountered a connection error) and is not queryable$',
-  '^(The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*)$',
+    '^(timeout exceeded when trying to connect|Query read timeout|Connection terminated.*)$',
+    '^Client (was closed|has encountered a connection error) and is not queryable$',
+    '^(The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*)$',
   ].join('|'),
 )
 

@@ -44,7 +44,9 @@ export async function requireSession(
 /**
  * Returns the claims of the session JWT in a request, or null. Its session may have ended.
  */
-export async function readSessionToken(headers: Headers): Promise<PresentedClaims | null> {
+export async function readSessionToken(
+  headers: Headers,
+): Promise<PresentedClaims | null> {
   const token = bearerOf(headers) ?? cookieOf(headers, 'session')
   return token ? verifySessionToken(token) : null
 }
