@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes'
 import type { XmlElement } from './xml'
 
-/** An element of a metadata file. Its `attributes` are those without a prefix. */
+/** An element of a metadata file. The keys of `attributes` contain the prefixes. */
 export type MetadataElement = Omit<XmlElement, 'children' | 'size'> & {
   children: MetadataElement[]
 }
@@ -38,8 +38,8 @@ export function parseMetadataXml(xml: string): MetadataElement {
   parser.on('opentag', ({ local, uri, attributes }) => {
     if (open.length > maxDepth) fail('depth')
     const element = createElement(local, uri)
-    for (const { prefix, name, value } of Object.values(attributes))
-      if (prefix === '') element.attributes.set(name, value)
+    for (const { name, value } of Object.values(attributes))
+      element.attributes.set(name, value)
     open.at(-1)!.children.push(element)
     open.push(element)
   })

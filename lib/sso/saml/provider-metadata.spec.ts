@@ -195,6 +195,7 @@ test('reads metadata in the encoding of the file, and ignores other text before 
     'a stylesheet': `<?xml version="1.0"?>\r\n<?xml-stylesheet href="a.xsl"?>\n${good()}`,
     'the text of a browser before the metadata': `This XML file does not appear to have any style information.\n\n${declared('utf-8')}`,
     'the text of a terminal around the metadata': `$ curl https://idp.example/metadata\n${declared('utf-8')}\n$ `,
+    '25 levels of elements': named(nested(23)),
     'a Markdown fence around the metadata': `\`\`\`xml\n${good()}\n\`\`\`\n`,
   }
   for (const [what, file] of Object.entries(files))
