@@ -100,8 +100,7 @@ async function makeCookies(
  * in if the browser had an account. After a sign-out, it already has to ask more.
  */
 function makeCookiesForAnother(headers: Headers): string[] {
-  const hadAccount =
-    hasSessionCookie(headers) || cookieOf(headers, 'challenge') !== null
+  const hadAccount = hasSessionCookie(headers) || cookieOf(headers, 'challenge') !== null
   const isAsked = askOf(headers).ask === 'login'
 
   return [
