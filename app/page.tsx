@@ -1,6 +1,6 @@
 import { headers } from 'next/headers'
 import { lookUp } from '@/app/look-up'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession } from '@/lib/session/find'
@@ -62,7 +62,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
     <>
       <script
         nonce={nonce ?? undefined}
-        data-refresh-path={paths.refreshSession}
+        data-refresh-path={routes.refreshSession.path}
         data-renew={!valid || next ? '' : undefined}
         data-next={next ?? undefined}
         suppressHydrationWarning
@@ -80,7 +80,12 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
           </dd>
         </dl>
         <LocalTimes nonce={nonce} locale={locale} />
-        <form id="sign-out" className="actions" method="post" action="/sign-out">
+        <form
+          id="sign-out"
+          className="actions"
+          method="post"
+          action={routes.signOutOfPages.path}
+        >
           {destination && (
             <a className="button" href={destination}>
               {next ? shared.goOn : home.open}

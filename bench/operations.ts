@@ -1,4 +1,4 @@
-import * as paths from '../lib/contract/paths'
+import * as routes from '../lib/contract/routes'
 import type { Database } from './database'
 import type { Load } from './load'
 
@@ -25,7 +25,7 @@ export const operations: Record<string, Operation> = {
     ...fast,
     requests: async (database, amount) => {
       const code = await database.newCodes(amount)
-      return { path: paths.exchangeSsoCode, body: () => ({ code: code() }) }
+      return { path: routes.exchangeSsoCode.path, body: () => ({ code: code() }) }
     },
   },
   refresh: {
@@ -36,7 +36,7 @@ export const operations: Record<string, Operation> = {
       const body = () => ({
         refreshToken: makeRefreshToken({ sessionId: next().sessionId, generation: 0 }),
       })
-      return { path: paths.refreshSession, body }
+      return { path: routes.refreshSession.path, body }
     },
   },
   session: {
@@ -50,7 +50,7 @@ export const operations: Record<string, Operation> = {
       const sign = () => signSessionToken({ ...next(), ...claims })
       const tokens = Array.from({ length: amount }, sign) // signed before the measurement
       return {
-        path: paths.getSession,
+        path: routes.getSession.path,
         headers: () => ({ authorization: `Bearer ${tokens.pop()}` }),
       }
     },
@@ -68,13 +68,13 @@ export const operations: Record<string, Operation> = {
         token: token(),
         password: `lantern meadow ${number++} river`,
       })
-      return { path: paths.resetPassword, body }
+      return { path: routes.resetPassword.path, body }
     },
   },
   'sign-in': {
     ...hashing,
     requests: async (database) => ({
-      path: paths.signIn,
+      path: routes.signIn.path,
       body: await database.newSignIns(),
     }),
   },

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import next from 'next'
-import { getHealth } from '../lib/contract/paths'
+import { getHealth } from '../lib/contract/routes'
 import { forwardedClientKey } from '../lib/http/forwarded-client'
 import { hideSecretsOfPage } from '../lib/http/hide-secrets'
 import { hasForeignHost, rejectForeignHost } from './dev/foreign-host'
@@ -107,7 +107,7 @@ async function serve(dev: boolean): Promise<void> {
     response.once('close', () => inProgress--)
     const { url = '', headers } = request
     response.shouldKeepAlive &&= !isStopping
-    if (isStopping && url.startsWith(getHealth))
+    if (isStopping && url.startsWith(getHealth.path))
       return reject(response, 503, 'This process is about to stop.')
     const isTooLong = url.length > 8 * 1024 || url.split('&', 101).length > 100
     if (isTooLong && !headers.accept?.includes('text/html'))

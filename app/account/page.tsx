@@ -4,6 +4,7 @@ import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { LocalTimes, Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
+import * as routes from '@/lib/contract/routes'
 import { canChangePassword } from '@/lib/password/change'
 import { findSecondFactor } from '@/lib/second-factor/find'
 import { cookieOf } from '@/lib/session/cookie'
@@ -153,7 +154,12 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
                     <br />
                     {account.lastUsed} <Time instant={lastUsedAt} locale={locale} />
                   </p>
-                  <form method="post" action={current ? '/sign-out' : '/account/update'}>
+                  <form
+                    method="post"
+                    action={
+                      current ? routes.signOutOfPages.path : routes.updateAccount.path
+                    }
+                  >
                     <input type="hidden" name="session" value={id} />
                     <button className="button quiet" type="submit" aria-describedby={id}>
                       {home.signOut}
@@ -165,7 +171,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
         </ul>
         <LocalTimes nonce={requestHeaders.get('x-nonce')} locale={locale} />
         {sessions.length > 1 && (
-          <form method="post" action="/account/update">
+          <form method="post" action={routes.updateAccount.path}>
             <button className="button quiet wide" type="submit">
               {account.signOutOthers}
             </button>

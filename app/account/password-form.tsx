@@ -3,6 +3,7 @@
 import { Field } from '@/app/_ui/field'
 import { PasswordField } from '@/app/_ui/password-field'
 import { UserName } from '@/app/_ui/user-name'
+import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 
 type Properties = {
@@ -31,7 +32,7 @@ export function PasswordForm({
   errors,
 }: Properties) {
   return (
-    <form className="form" method="post" action="/account/update">
+    <form className="form" method="post" action={routes.updateAccount.path}>
       <UserName email={email} />
       <Field
         {...{ prefix }}

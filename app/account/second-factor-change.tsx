@@ -6,7 +6,7 @@ import { Field } from '@/app/_ui/field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { type Content, post } from '@/app/_ui/post'
 import { UserName } from '@/app/_ui/user-name'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 import { NewSecret, RecoveryCodes } from './new-factor'
 
@@ -19,9 +19,9 @@ type Properties = PageTexts & {
 /** The name of a change, as in the query of the account page. */
 export type Change = keyof typeof changes
 const changes = {
-  setUp: paths.startSecondFactor,
-  newCodes: paths.replaceRecoveryCodes,
-  switchOff: paths.removeSecondFactor,
+  setUp: routes.startSecondFactor.path,
+  newCodes: routes.replaceRecoveryCodes.path,
+  switchOff: routes.removeSecondFactor.path,
 }
 
 /**
@@ -44,7 +44,7 @@ export function SecondFactorChange({
 
     const empty = Object.keys(given).find((name) => given[name] === '')
     const field = empty === 'password' ? 'password' : 'code'
-    const path = started ? paths.confirmSecondFactor : changes[change]
+    const path = started ? routes.confirmSecondFactor.path : changes[change]
     const outcome = await form.send(
       empty ? { field, text: texts.empty[field] } : null,
       () => post(path, { ...given, enrolment: started?.enrolment }),

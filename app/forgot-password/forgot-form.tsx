@@ -3,7 +3,7 @@
 import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & { texts: Texts['forgot']; sentNoAddress: boolean }
@@ -19,7 +19,7 @@ export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Prop
   async function submit(): Promise<void> {
     const email = form.input('email')!.value.trim()
     const outcome = await form.send(isAddress(email) ? null : noAddress(), () =>
-      post(paths.forgotPassword, { email }),
+      post(routes.forgotPassword.path, { email }),
     )
     if (outcome?.kind === 'rejected') form.setProblem(noAddress())
     if (outcome?.kind !== 'done') return
@@ -33,7 +33,7 @@ export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Prop
       title={texts.title}
       intro={<p>{texts.body}</p>}
       submit={texts.submit}
-      action="/forgot-password/send"
+      action={routes.sendResetLink.path}
       onSubmit={submit}
     >
       <EmailField

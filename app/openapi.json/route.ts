@@ -1,3 +1,4 @@
+import * as routes from '@/lib/contract/routes'
 import { openApiDocument } from '@/lib/http/openapi'
 import { route } from '@/lib/http/route'
 
@@ -6,6 +7,6 @@ import { route } from '@/lib/http/route'
  * origin can read it.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'openapi', method: 'GET', publicSeconds: 3600 },
+  { ...routes.getOpenApi, publicSeconds: 3600 },
   async ({ respond }) => respond(openApiDocument),
 )

@@ -1,4 +1,4 @@
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 
 /** The state of a reset link that the page opens. */
 export type LinkState = 'live' | 'used' | 'expired'
@@ -59,9 +59,9 @@ const forgotTitle = 'Reset your password'
 const tooMany = 'Your network has made too many requests'
 const typed = 'lantern otter meadow'
 const ada = 'ada@example.com'
-const exchange = paths.exchangeSsoCode
-const reset = paths.resetPassword
-const signIn = paths.signIn
+const exchange = routes.exchangeSsoCode.path
+const reset = routes.resetPassword.path
+const signIn = routes.signIn.path
 
 const limited = rejection(429, { code: 'RATE_LIMITED' }, 700)
 const unavailable = (seconds: number) =>
@@ -109,7 +109,7 @@ export const states: Record<string, State> = {
     ),
     mocks: {
       [exchange]: rejection(400, { code: 'SSO_EXCHANGE_INVALID' }),
-      [paths.getSession]: {
+      [routes.getSession.path]: {
         status: 200,
         headers: {},
         body: { ok: true, user: { email: 'ada@example.com' } },
@@ -237,7 +237,7 @@ export const states: Record<string, State> = {
     path: '/forgot-password',
     mail: true,
     offline: true,
-    mocks: { [paths.forgotPassword]: 'none' },
+    mocks: { [routes.forgotPassword.path]: 'none' },
     steps: [
       ['fill', '#email', 'ada@example.com'],
       ['press', submitButton],
@@ -458,8 +458,8 @@ function factorSent(response: Mock, until: string, before: Step[] = []): State {
     ['see', until],
   ]
   const mocks = {
-    [paths.signInSecondFactor]: response,
-    [paths.removeSecondFactor]: response,
+    [routes.signInSecondFactor.path]: response,
+    [routes.removeSecondFactor.path]: response,
   }
   return { ...factorStep(steps), mocks }
 }
@@ -481,8 +481,8 @@ function setUp(steps: Step[]): State {
     title: 'Set up your authenticator app',
     secondFactor: true,
     mocks: {
-      [paths.startSecondFactor]: acceptance({ secret, uri, enrolment: 'x' }),
-      [paths.confirmSecondFactor]: acceptance({ recoveryCodes }),
+      [routes.startSecondFactor.path]: acceptance({ secret, uri, enrolment: 'x' }),
+      [routes.confirmSecondFactor.path]: acceptance({ recoveryCodes }),
     },
     steps: steps.length > 0 ? [...password, ...steps] : [],
   }

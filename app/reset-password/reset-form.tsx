@@ -8,7 +8,7 @@ import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
 import { isRetryable, markPageReady, type Step } from '@/app/_ui/use-attempts'
 import { UserName } from '@/app/_ui/user-name'
 import type { Issue } from '@/lib/contract/errors'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import { formatIssue } from '@/lib/password/format'
 import type { Texts } from '@/lib/texts/en'
 import { NewPasswordField } from './new-password-field'
@@ -48,7 +48,7 @@ export function ResetForm(properties: Properties) {
     const wrong = issue && (password ? texts.issues[issue] : texts.emptyPassword)
     const outcome = await form.send(
       wrong ? { field: 'password', text: wrong } : null,
-      () => post(paths.resetPassword, { token, password }),
+      () => post(routes.resetPassword.path, { token, password }),
     )
     if (!outcome || isRetryable(outcome)) return
     const rejected = passwordIssue(outcome)

@@ -4,7 +4,7 @@ import { Address } from '@/app/_ui/address'
 import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & {
@@ -27,7 +27,7 @@ export function SecondFactorForm(properties: Properties) {
       ? null
       : ({ field: 'code', text: texts.empty.code } as const)
     const outcome = await form.send(missing, () =>
-      post(paths.signInSecondFactor, { challenge, [name]: value }),
+      post(routes.signInSecondFactor.path, { challenge, [name]: value }),
     )
     if (outcome?.kind === 'rejected' && outcome.code !== 'CHALLENGE_INVALID')
       return form.setProblem(codeProblem(outcome, texts))

@@ -5,7 +5,7 @@ import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import { post } from '@/app/_ui/post'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import { signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
@@ -62,7 +62,7 @@ export function SignInForm(properties: Properties) {
       ? null
       : { field: 'password', text: texts.emptyPassword }
     const outcome = await form.send(wrong ?? missing, () =>
-      post(paths.signIn, { email, password }),
+      post(routes.signIn.path, { email, password }),
     )
     if (outcome?.kind === 'rejected')
       form.setProblem({ field: 'password', text: texts.wrongPassword })
@@ -76,7 +76,7 @@ export function SignInForm(properties: Properties) {
   async function find(email: string, wrong: Problem | null): Promise<void> {
     const outcome = await form.send(wrong, async () => {
       const found = await post(
-        paths.findSsoConnection,
+        routes.findSsoConnection.path,
         new URLSearchParams(next ? { email, next } : { email }),
       )
       // The request changes nothing, so a lost response is treated as a failed request.
@@ -121,7 +121,7 @@ export function SignInForm(properties: Properties) {
         tab={stage === 'password' ? undefined : shared.signIn}
         intro={!passwordTexts && <p>{texts.body}</p>}
         submit={asksPassword ? shared.signIn : texts.submit}
-        action={asksPassword ? '/sign-in' : paths.findSsoConnection}
+        action={asksPassword ? '/sign-in' : routes.findSsoConnection.path}
         scripts={asksPassword ? 'data-needs-script' : 'data-prefers-script'}
         onSubmit={submit}
       >

@@ -1,4 +1,5 @@
 import { ApiError } from '@/lib/contract/errors'
+import * as routes from '@/lib/contract/routes'
 import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log/log'
@@ -8,7 +9,7 @@ import { endSessions } from '@/lib/session/revoke'
 
 /** Signs out the browser that posts the form. Accepts forms from this site only. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'sign-out-page', method: 'POST' },
+  routes.signOutOfPages,
   async ({ request, setCookies }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
     setCookies(deletedSessionCookies())

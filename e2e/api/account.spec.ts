@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { passwordLimits } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { makeKnownBrowser } from '../../lib/password/known-browser'
 import { disableUser } from '../../lib/user/user'
 import { dashboardCode } from '../support/browsers/dashboard'
@@ -42,11 +42,11 @@ const bearer = ({ token }: Tokens) => ({ Authorization: `Bearer ${token}` })
 const sessionIdOf = ({ token }: Tokens) =>
   JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid
 const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
-  (await call(paths.signIn, { email, password }, headers)).body as Tokens
+  (await call(routes.signIn.path, { email, password }, headers)).body as Tokens
 const signInWithCode = async (user: { id: string; email: string }) =>
-  (await call(paths.exchangeSsoCode, { code: await newCode(user) })).body as Tokens
+  (await call(routes.exchangeSsoCode.path, { code: await newCode(user) })).body as Tokens
 const openDashboard = async (browser: Tokens) =>
-  (await call(paths.exchangeSsoCode, (await dashboardCode(server.url, browser))!))
+  (await call(routes.exchangeSsoCode.path, (await dashboardCode(server.url, browser))!))
     .body as Tokens
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -57,7 +57,9 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
 /** Returns for each session whether it is live. */
 const liveOf = (...sessions: Tokens[]) =>
   Promise.all(
-    sessions.map(async (session) => (await get(paths.getSession, bearer(session))).ok),
+    sessions.map(
+      async (session) => (await get(routes.getSession.path, bearer(session))).ok,
+    ),
   )
 
 test.describe('sessions', () => {
@@ -69,7 +71,7 @@ test.describe('sessions', () => {
       await newPasswordUser(sql, { cost: 4 }),
     ]
     const ended = await signInWithCode(user)
-    await call(paths.signOut, {}, bearer(ended))
+    await call(routes.signOut.path, {}, bearer(ended))
     const expired = sessionIdOf(await signInWithCode(user))
     await sql(`UPDATE sessions SET expires_at = now() WHERE id = $1`, [expired])
     await signIn(stranger)
@@ -98,7 +100,7 @@ test.describe('sessions', () => {
     )
 
     const listed = async (headers: Record<string, string>) =>
-      (await (await get(paths.listSessions, headers)).json()).sessions
+      (await (await get(routes.listSessions.path, headers)).json()).sessions
     const sessions = await listed(bearer(browser))
     expect(sessions).toMatchObject([
       {
@@ -149,7 +151,11 @@ test.describe('sessions', () => {
       await openDashboard(other),
     ]
     const end = async (sessionId: string, by = browser) => {
-      const { status, body } = await call(paths.endSessions, { sessionId }, bearer(by))
+      const { status, body } = await call(
+        routes.endSessions.path,
+        { sessionId },
+        bearer(by),
+      )
       expect([status, body], sessionId).toEqual([200, { ok: true }])
       return liveOf(browser, dashboard, other, ofOther, foreign)
     }
@@ -186,8 +192,13 @@ test.describe('sessions', () => {
       const code = await newCode(user)
       const others = { others: true }
       expect(
-        (await call(paths.endSessions, others, bearer(byDashboard ? dashboard : browser)))
-          .status,
+        (
+          await call(
+            routes.endSessions.path,
+            others,
+            bearer(byDashboard ? dashboard : browser),
+          )
+        ).status,
       ).toBe(200)
       expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([
         true,
@@ -195,7 +206,7 @@ test.describe('sessions', () => {
         false,
         false,
       ])
-      expect((await call(paths.exchangeSsoCode, { code })).status).toBe(400)
+      expect((await call(routes.exchangeSsoCode.path, { code })).status).toBe(400)
     }
   })
 
@@ -205,7 +216,8 @@ test.describe('sessions', () => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const browser = await signIn(user)
     const lock = await lockRow('users', 'id = $1', user.id)
-    const endOthers = () => call(paths.endSessions, { others: true }, bearer(browser))
+    const endOthers = () =>
+      call(routes.endSessions.path, { others: true }, bearer(browser))
     await inOrderOfLock(lock, () => signIn(user), endOthers)
     expect(
       await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
@@ -220,11 +232,11 @@ test.describe('sessions', () => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const [browser, other] = [await signIn(user), await signIn(user)]
     const ended = await signIn(user)
-    await call(paths.signOut, {}, bearer(ended))
+    await call(routes.signOut.path, {}, bearer(ended))
     const change = { currentPassword: user.password, password: newPassword() }
     const requests = {
-      [paths.endSessions]: { others: true },
-      [paths.changePassword]: change,
+      [routes.endSessions.path]: { others: true },
+      [routes.changePassword.path]: change,
     }
     const without = [
       {},
@@ -232,7 +244,7 @@ test.describe('sessions', () => {
       { Cookie: `refresh=${browser.refreshToken}` },
     ] as Record<string, string>[]
     for (const headers of without) {
-      expect((await get(paths.listSessions, headers)).status).toBe(401)
+      expect((await get(routes.listSessions.path, headers)).status).toBe(401)
       for (const [path, body] of Object.entries(requests))
         expect((await call(path, body, headers)).body.code, path).toBe('SESSION_INVALID')
     }
@@ -257,7 +269,7 @@ test.describe('sessions', () => {
     }
     for (const body of [{}, { others: false }, { others: 'true' }, { sessionId: 1 }]) {
       const { status, body: rejection } = await call(
-        paths.endSessions,
+        routes.endSessions.path,
         body,
         bearer(browser),
       )
@@ -280,7 +292,7 @@ test.describe('password change', () => {
     headers: Record<string, string> = {},
   ) =>
     call(
-      paths.changePassword,
+      routes.changePassword.path,
       { currentPassword, password },
       { ...bearer(by), ...headers },
     )
@@ -318,9 +330,11 @@ test.describe('password change', () => {
       false,
       false,
     ])
-    expect((await call(paths.exchangeSsoCode, { code })).status).toBe(400)
-    expect((await call(paths.signIn, { ...user })).body.code).toBe('SIGN_IN_INVALID')
-    expect((await call(paths.signIn, { ...user, password })).status).toBe(200)
+    expect((await call(routes.exchangeSsoCode.path, { code })).status).toBe(400)
+    expect((await call(routes.signIn.path, { ...user })).body.code).toBe(
+      'SIGN_IN_INVALID',
+    )
+    expect((await call(routes.signIn.path, { ...user, password })).status).toBe(200)
     expect(await mailsOf(sql, user)).toContain('password-changed')
     expect(await mailsOf(sql, user), 'its link would still work').not.toContain('reset')
     const line = {
@@ -329,7 +343,7 @@ test.describe('password change', () => {
       sessionId: sessionIdOf(browser),
     }
     expect(server.logged(headers.get('x-request-id')!)).toMatchObject([line])
-    const elsewhere = await postTo(url + paths.changePassword, {}, bearer(browser))
+    const elsewhere = await postTo(url + routes.changePassword.path, {}, bearer(browser))
     expect([elsewhere.status, elsewhere.body.code], 'without PASSWORD_SIGN_IN').toEqual([
       404,
       'NOT_FOUND',
@@ -377,7 +391,7 @@ test.describe('password change', () => {
 
   test('counts only a wrong current password as a sign-in attempt', async ({ sql }) => {
     const [user, password] = [await newUser(sql), newPassword()]
-    const known = await call(paths.signIn, { ...user })
+    const known = await call(routes.signIn.path, { ...user })
     const Cookie = `known=${cookiesOf(known).known}`
     const browser = known.body as Tokens
     const network = { 'X-Forwarded-For': newAddress() }
@@ -387,7 +401,7 @@ test.describe('password change', () => {
       )
     for (let count = 0; count < passwordLimits.perAccountAndNetwork; count++)
       expect((await change(browser, wrong, password, network)).status).toBe(400)
-    expect((await call(paths.signIn, { ...user }, network)).status).toBe(429)
+    expect((await call(routes.signIn.path, { ...user }, network)).status).toBe(429)
     expect((await change(browser, user.password, password, network)).status).toBe(429)
     expect(
       (await change(browser, user.password, password, { ...network, Cookie })).status,
@@ -400,7 +414,7 @@ test.describe('password change', () => {
   >({
     'a reset': async (user) => {
       const token = await newToken(user)
-      return () => call(paths.resetPassword, { token, password: newPassword() })
+      return () => call(routes.resetPassword.path, { token, password: newPassword() })
     },
     'another change': async (user) => {
       const session = await signIn(user)
@@ -436,7 +450,7 @@ test('emails a user about a password sign-in in a new browser, except about the 
   const [user, fresh, old] = [await newUser(), await newUser(), await newUser()]
   const mails = (of = user) =>
     sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [of.id])
-  const enter = (headers = {}, as = user) => call(paths.signIn, { ...as }, headers)
+  const enter = (headers = {}, as = user) => call(routes.signIn.path, { ...as }, headers)
   const expectMails = (count: number, of = user) =>
     expect.poll(async () => (await mails(of)).length).toBe(count)
   const change = (of: typeof user, assignment: string) =>
@@ -448,7 +462,7 @@ test('emails a user about a password sign-in in a new browser, except about the 
   )
   const Cookie = `known=${makeKnownBrowser(user.email, null, Math.floor(Date.now() / 1000))}`
   await enter({ Cookie })
-  await call(paths.signIn, { ...user, password: 'not the password' })
+  await call(routes.signIn.path, { ...user, password: 'not the password' })
   await enter({ ...firefox, 'Accept-Language': 'de' })
   await expectMails(1)
   expect(await mails()).toEqual([

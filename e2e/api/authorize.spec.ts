@@ -1,4 +1,4 @@
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { hashSecret } from '../../lib/crypto/secret'
 import { nextDestination } from '../../lib/http/next-path'
 import {
@@ -59,9 +59,10 @@ function live(url: string, ...sessions: Tokens[]): Promise<boolean[]> {
         Authorization: `Bearer ${token}`,
         'X-Forwarded-For': newAddress(),
       }
-      const found = (await fetch(url + paths.getSession, { headers })).status === 200
+      const found =
+        (await fetch(url + routes.getSession.path, { headers })).status === 200
       const { status } = await postTo(
-        url + paths.refreshSession,
+        url + routes.refreshSession.path,
         { refreshToken },
         headers,
       )
@@ -125,7 +126,7 @@ test('copies the method and the time of the sign-in to the dashboard’s session
     await sql(earlier, [user.id, hours, amr])
     const opened = await openDashboard(post, url, browser)
     const renewed = (
-      await post(paths.refreshSession, { refreshToken: opened.refreshToken })
+      await post(routes.refreshSession.path, { refreshToken: opened.refreshToken })
     ).body as Tokens
     const auth_time = claimsOf(browser.token).iat - hours * 3_600
     for (const { token } of [opened, renewed])
@@ -169,7 +170,7 @@ test('redirects a browser without a session to the sign-in page, with the reques
   for (const state of ['short', '%2B'.repeat(1_000)]) {
     const { query } = newRequest()
     query.delete('state')
-    const wanted = `${paths.authorize}?${query}&state=${state}`
+    const wanted = `${routes.authorize.path}?${query}&state=${state}`
     const location = (await authorize(url, `${query}&state=${state}`)).headers.get(
       'location',
     )!
@@ -203,7 +204,7 @@ for (const [what, cookiesOf] of Object.entries(unusable)) {
     sql,
   }) => {
     const [browser, other] = [await signIn(post, user), await signIn(post, user)]
-    await post(paths.signOut, { refreshToken: other.refreshToken })
+    await post(routes.signOut.path, { refreshToken: other.refreshToken })
     if (what.includes('outdated'))
       await sql(
         `UPDATE sessions SET generation = 2, rotated_at = now() - interval '1 hour' WHERE id = $1`,
@@ -212,7 +213,7 @@ for (const [what, cookiesOf] of Object.entries(unusable)) {
     const cookies = cookiesOf(browser, other)
     const { query } = newRequest()
     const location = (await authorize(url, query, cookies)).headers.get('location')!
-    const next = encodeURIComponent(`${paths.authorize}?${query}`)
+    const next = encodeURIComponent(`${routes.authorize.path}?${query}`)
     expect(location).toBe(`/sign-in?another&next=${next}`)
     expect(
       await sql('SELECT 1 FROM exchange_codes WHERE parent_id = $1', [
@@ -326,7 +327,7 @@ test('accepts only top-level browser navigations', async ({ user, post, url }) =
       Cookie: `refresh=${refreshToken}`,
       'X-Forwarded-For': newAddress(),
     }
-    const response = await send(`${url}${paths.authorize}?${newRequest().query}`, {
+    const response = await send(`${url}${routes.authorize.path}?${newRequest().query}`, {
       headers,
     })
     expect([response.status, response.headers.location !== undefined], metadata).toEqual([
@@ -471,16 +472,16 @@ const endings: Record<
 > = {
   'a sign-out of the browser': (post, { browser }) =>
     post(
-      paths.signOut,
+      routes.signOut.path,
       {},
       { Cookie: `session=${browser.token}; refresh=${browser.refreshToken}` },
     ),
   'a sign-out with the refresh token of a dashboard': (
     post,
     { dashboard: { refreshToken } },
-  ) => post(paths.signOut, { refreshToken }),
+  ) => post(routes.signOut.path, { refreshToken }),
   'a sign-out with the JWT of a dashboard': (post, { dashboard }) =>
-    post(paths.signOut, {}, { Authorization: `Bearer ${dashboard.token}` }),
+    post(routes.signOut.path, {}, { Authorization: `Bearer ${dashboard.token}` }),
   'another sign-in of the browser': async (post, { browser }) =>
     post(
       exchangePath,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import {
   expect,
@@ -66,7 +66,7 @@ async function newUser(columns = '', values = '', email = newEmail()): Promise<N
 
 const forgot = (email: unknown, headers: Record<string, string> = {}, { url } = server) =>
   postTo(
-    url + paths.forgotPassword,
+    url + routes.forgotPassword.path,
     { email },
     { 'X-Forwarded-For': newAddress(), ...headers },
   )
@@ -819,7 +819,7 @@ test('sends no email and has no forgot-password page without SMTP_URL', async ({
 }) => {
   const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() }
   const body = JSON.stringify({ email: user.email })
-  for (const path of [paths.forgotPassword, '/forgot-password/send'])
+  for (const path of [routes.forgotPassword.path, '/forgot-password/send'])
     expect(
       (await fetch(url + path, { method: 'POST', headers, body })).status,
       path,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lifetimes } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { newSecret } from '../../lib/crypto/secret'
 import { endSessions } from '../../lib/session/revoke'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
@@ -62,7 +62,7 @@ const authorized = async (slug: string) => {
   return { visitor, url: await visitor.authorize(await visitor.start(slug)) }
 }
 const refreshed = async (refreshToken: unknown) =>
-  (await postTo(server.url + paths.refreshSession, { refreshToken })).body
+  (await postTo(server.url + routes.refreshSession.path, { refreshToken })).body
 
 /**
  * Signs in as a new visitor, and expects a rejection with this check in the log and this
@@ -129,7 +129,7 @@ test('signs in with PKCE, state and nonce, and starts no session in another brow
   expect((await elsewhere.exchange(landing)).body.code).toBe('SSO_EXCHANGE_INVALID')
   const { status, body } = await visitor.exchange(landing)
   expect(status).toBe(200)
-  const refreshed = await postTo(`${server.url}${paths.refreshSession}`, {
+  const refreshed = await postTo(`${server.url}${routes.refreshSession.path}`, {
     refreshToken: body.refreshToken,
   })
   for (const { token } of [body, refreshed.body]) {
@@ -1127,7 +1127,7 @@ test('ignores a `next` that is on another site or too long, and completes the si
   ] as const) {
     const visitor = new Visitor(server.url)
     const form = new URLSearchParams({ email: `ada@${slug}.example.org`, next })
-    const found = await visitor.open(paths.findSsoConnection, form)
+    const found = await visitor.open(routes.findSsoConnection.path, form)
     expect(found.searchParams.get('next')).toBe(kept)
     const page = await visitor.request(found.pathname + found.search)
     expect(await page.text()).toContain(
@@ -1173,7 +1173,7 @@ test('finds the connection of an email address only while the connection is enab
       email: `ada@${slug.toUpperCase()}.example.org`,
       next: '/reports',
     })
-    const { pathname, search } = await visitor.open(paths.findSsoConnection, form)
+    const { pathname, search } = await visitor.open(routes.findSsoConnection.path, form)
     const page = await (await visitor.request('/sign-in')).text()
     return [pathname + search, page.includes(name)]
   }

@@ -1,5 +1,5 @@
 import { lifetimes } from '../../lib/contract/lifetimes'
-import { getSession } from '../../lib/contract/paths'
+import { getSession } from '../../lib/contract/routes'
 import { newSecret } from '../../lib/crypto/secret'
 import { expect, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -152,7 +152,7 @@ test('only the callback page sets the browser cookie, and the page replaces only
     '/sso',
     '/sso/callback/more',
     '/reset-password?token=x',
-    getSession,
+    getSession.path,
   ])
     expect(await setBy(path), path).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { expireToken } from '../support/browsers/expired-token'
 import { violationsOf } from '../support/browsers/page-checks'
 import {
@@ -171,7 +171,7 @@ test('counts requests with a valid token by session, and all others by IP addres
   }
   const [first, second, third] = [await signIn(), await signIn(), await signIn()]
   const get = (token: string, headers = {}) =>
-    fetch(server.url + paths.getSession, {
+    fetch(server.url + routes.getSession.path, {
       headers: { ...address, Authorization: `Bearer ${token}`, ...headers },
     })
   const post = (path: string, body: object, headers = {}) =>
@@ -190,32 +190,32 @@ test('counts requests with a valid token by session, and all others by IP addres
   const altered = keepSecret(`${first.refreshToken!.slice(0, -4)}AAAA`)
   expect(outcomeOf(await get(keepSecret(forged)))).toEqual([401, 3])
   expect(outcomeOf(await get(expireToken(first.token!)))).toEqual([401, 2])
-  const refused = await post(paths.refreshSession, { refreshToken: altered })
+  const refused = await post(routes.refreshSession.path, { refreshToken: altered })
   expect(outcomeOf(refused)).toEqual([400, 1])
-  expect(outcomeOf(await post(paths.signOut, {}))).toEqual([200, 0])
+  expect(outcomeOf(await post(routes.signOut.path, {}))).toEqual([200, 0])
   const rejected = [
     await get(forged),
-    await post(paths.refreshSession, { refreshToken: altered }),
-    await post(paths.signOut, { refreshToken: 1 }),
-    await post(paths.exchangeSsoCode, { code: 'x' }),
+    await post(routes.refreshSession.path, { refreshToken: altered }),
+    await post(routes.signOut.path, { refreshToken: 1 }),
+    await post(routes.exchangeSsoCode.path, { code: 'x' }),
   ]
   expect(rejected.map(outcomeOf)).toEqual(rejected.map(() => [429, 0]))
 
   // At the limit of its IP address, each session still has its own requests.
   expect(outcomeOf(await get(first.token!))).toEqual([200, 3])
   const { refreshToken } = first
-  const renewed = await post(paths.refreshSession, { refreshToken })
+  const renewed = await post(routes.refreshSession.path, { refreshToken })
   expect(outcomeOf(renewed)).toEqual([200, 2])
   const Cookie = `session=${first.token}; refresh=${renewed.body.refreshToken}`
-  const ofCookie = await post(paths.refreshSession, {}, { Cookie })
+  const ofCookie = await post(routes.refreshSession.path, {}, { Cookie })
   expect(outcomeOf(ofCookie)).toEqual([200, 1])
   const elsewhere = { 'X-Forwarded-For': newAddress() }
   expect(outcomeOf(await get(first.token!, elsewhere))).toEqual([200, 0])
   expect(outcomeOf(await get(first.token!, elsewhere))).toEqual([429, 0])
-  expect(outcomeOf(await post(paths.signOut, { refreshToken }))).toEqual([429, 0])
+  expect(outcomeOf(await post(routes.signOut.path, { refreshToken }))).toEqual([429, 0])
   const expired = { Authorization: `Bearer ${expireToken(second.token!)}` }
-  expect(outcomeOf(await post(paths.signOut, {}, expired))).toEqual([200, 3])
+  expect(outcomeOf(await post(routes.signOut.path, {}, expired))).toEqual([200, 3])
   const body = { refreshToken: third.refreshToken }
-  expect(outcomeOf(await post(paths.signOut, body))).toEqual([200, 3])
+  expect(outcomeOf(await post(routes.signOut.path, body))).toEqual([200, 3])
   await server.stop()
 })

@@ -5,7 +5,7 @@ import { SignJWT } from 'jose'
 import pg from 'pg'
 import { project } from '../../bin/dev/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { dashboardCode } from '../support/browsers/dashboard'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { blocks } from '../support/documents/documents'
@@ -261,9 +261,12 @@ test('a dashboard on the same host renews the session after a 401, and repeats a
         const { recipe } = window as unknown as { recipe: { request: typeof fetch } }
         return (await recipe.request(path!, { method: verb })).status
       },
-      [paths.getSession, method] as const,
+      [routes.getSession.path, method] as const,
     )
-  const [get, renew] = [`GET ${paths.getSession}`, `POST ${paths.refreshSession}`]
+  const [get, renew] = [
+    `GET ${routes.getSession.path}`,
+    `POST ${routes.refreshSession.path}`,
+  ]
   expect(await request('GET')).toBe(200)
   expect(sent).toEqual([get, renew, get])
   await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])

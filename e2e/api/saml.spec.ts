@@ -1,5 +1,5 @@
 import { verify, X509Certificate } from 'node:crypto'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { newSecret } from '../../lib/crypto/secret'
 import type { SamlConnection } from '../../lib/sso/connection'
 import {
@@ -527,8 +527,11 @@ test('does not renew a session after the end of the provider’s session', async
   expect(Math.abs(session!.seconds - 3_600)).toBeLessThan(60)
   expect(session!.is_long).toBe(true)
   const refresh = async () =>
-    (await postTo(server.url + paths.refreshSession, { refreshToken: body.refreshToken }))
-      .status
+    (
+      await postTo(server.url + routes.refreshSession.path, {
+        refreshToken: body.refreshToken,
+      })
+    ).status
   const renewsPage = async () =>
     (
       await (

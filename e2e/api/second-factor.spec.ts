@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { lifetimes, maxSecondFactorFailures } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { consumeAttempt } from '../../lib/password/attempts'
 import { readKnownBrowser } from '../../lib/password/known-browser'
 import { resetPassword } from '../../lib/password/reset'
@@ -67,9 +67,9 @@ async function post(path: string, body: object, headers: Headers = {}, to = serv
   return { ...response, outcome: `${status} ${issues?.[0]?.code ?? code ?? 'ok'}` }
 }
 const signIn = ({ email, password }: PasswordUser, headers?: Headers, to?: Server) =>
-  post(paths.signIn, { email, password }, headers, to)
+  post(routes.signIn.path, { email, password }, headers, to)
 const second = (challenge: string, given: object, headers?: Headers, to?: Server) =>
-  post(paths.signInSecondFactor, { challenge, ...given }, headers, to)
+  post(routes.signInSecondFactor.path, { challenge, ...given }, headers, to)
 async function challengeOf(user: PasswordUser, headers?: Headers): Promise<string> {
   const { outcome, body } = await signIn(user, headers)
   expect(outcome).toBe('403 SECOND_FACTOR_REQUIRED')
@@ -80,7 +80,11 @@ const signInWithCode = async (user: FactorUser) =>
 const bearer = async (user: PasswordUser) => ({
   Authorization: `Bearer ${(await signIn(user)).body.token}`,
 })
-async function get(headers: Headers, path: string = paths.getSecondFactor, to = server) {
+async function get(
+  headers: Headers,
+  path: string = routes.getSecondFactor.path,
+  to = server,
+) {
   const response = await documentedFetch(to.url + path, {
     headers: { 'X-Forwarded-For': newAddress(), ...headers },
   })
@@ -100,7 +104,8 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
     ).map(({ amr }) => amr.join())
   const [own, other] = [await bearer(user), await bearer(user)]
   const off = { ok: true, available: true }
-  const start = (password: string) => post(paths.startSecondFactor, { password }, own)
+  const start = (password: string) =>
+    post(routes.startSecondFactor.path, { password }, own)
   expect((await start('wrong')).outcome).toBe('400 SIGN_IN_INVALID')
   const { secret, uri, enrolment } = (await start(user.password)).body as Record<
     string,
@@ -108,7 +113,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
   > & { secret: string }
   expect(uri).toContain(`secret=${secret}&`)
   const confirm = (code: string, as = own) =>
-    post(paths.confirmSecondFactor, { enrolment, code }, as)
+    post(routes.confirmSecondFactor.path, { enrolment, code }, as)
   const code = totp(secret)
   expect((await confirm(wrongCode(secret))).outcome).toBe('400 wrong_code')
   expect((await confirm(code, other)).outcome).toBe('400 CHALLENGE_INVALID')
@@ -179,7 +184,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
     post(path, { password: user.password, ...given }, own)
   await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if a minute had passed
   for (const password of ['wrong', user.password]) {
-    const { outcome, body } = await change(paths.replaceRecoveryCodes, {
+    const { outcome, body } = await change(routes.replaceRecoveryCodes.path, {
       code: totp(secret),
       password,
     })
@@ -196,7 +201,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
     [{ recoveryCode: codes[0] }, '200 ok'],
     [{ recoveryCode: codes[1] }, '409 SECOND_FACTOR_CONFLICT'],
   ] as const)
-    expect((await change(paths.removeSecondFactor, given)).outcome).toBe(expected)
+    expect((await change(routes.removeSecondFactor.path, given)).outcome).toBe(expected)
   expect((await second(earlier, { recoveryCode: codes[1] })).outcome).toBe(
     '400 CHALLENGE_INVALID',
   )
@@ -269,18 +274,19 @@ test('the right password returns only a challenge, which only one operation acce
     { Authorization: `Bearer ${challenge}` },
     { Cookie: `session=${challenge}` },
   ] as Headers[])
-    for (const path of [paths.getSession, paths.getSecondFactor])
+    for (const path of [routes.getSession.path, routes.getSecondFactor.path])
       expect((await get(as, path)).code).toBe('SESSION_INVALID')
   for (const name of ['refresh', 'session', 'challenge'])
     expect(
-      (await post(paths.refreshSession, {}, { Cookie: `${name}=${challenge}` })).outcome,
+      (await post(routes.refreshSession.path, {}, { Cookie: `${name}=${challenge}` }))
+        .outcome,
     ).toBe('400 REFRESH_INVALID')
-  expect((await post(paths.refreshSession, { refreshToken: challenge })).outcome).toBe(
-    '400 REFRESH_INVALID',
-  )
+  expect(
+    (await post(routes.refreshSession.path, { refreshToken: challenge })).outcome,
+  ).toBe('400 REFRESH_INVALID')
   expect((await post(exchangePath, { code: challenge })).status).toBe(400)
   const started = await post(
-    paths.startSecondFactor,
+    routes.startSecondFactor.path,
     { password: user.password },
     { Cookie: `challenge=${challenge}` },
   )
@@ -353,7 +359,7 @@ test('a right password and a right code leave every counter as it was, whichever
 
   const own = { Authorization: `Bearer ${signedIn.body.token}`, ...from }
   const removal = { password: user.password, code: wrongCode(user.secret) }
-  expect((await post(paths.removeSecondFactor, removal, own)).outcome).toBe(
+  expect((await post(routes.removeSecondFactor.path, removal, own)).outcome).toBe(
     '400 wrong_code',
   )
   const changed = (await counts()).filter(
@@ -399,7 +405,7 @@ test('ten wrong codes in a row cause one email a day, however many follow', asyn
   expect(await notices()).toEqual([])
   const removal = { password: user.password, ...wrong }
   const german = { ...own, 'Accept-Language': 'de' }
-  expect((await post(paths.removeSecondFactor, removal, german)).outcome).toBe(
+  expect((await post(routes.removeSecondFactor.path, removal, german)).outcome).toBe(
     '400 wrong_code',
   )
   await endWindow()
@@ -482,7 +488,7 @@ test('compares only 10 of 200 concurrent wrong codes, and locks the factor after
 
   const removal = { password: user.password, code: wrong }
   const remove = () =>
-    post(paths.removeSecondFactor, removal, { Cookie: `session=${body.token}` })
+    post(routes.removeSecondFactor.path, removal, { Cookie: `session=${body.token}` })
   const removals = await Promise.all(Array.from({ length: 15 }, remove))
   expect(
     removals.filter(({ status }) => status === 429).length,
@@ -565,14 +571,16 @@ test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be
   const [first, next] = user.recoveryCodes
   const { body } = await second(challenge, { recoveryCode: first }, {}, strict)
   const own = { Authorization: `Bearer ${body.token}` }
-  expect(await get(own, paths.getSecondFactor, strict)).toMatchObject({
+  expect(await get(own, routes.getSecondFactor.path, strict)).toMatchObject({
     available: false,
     recoveryCodesLeft: 9,
   })
-  for (const path of [paths.startSecondFactor, paths.confirmSecondFactor])
+  for (const path of [routes.startSecondFactor.path, routes.confirmSecondFactor.path])
     expect((await post(path, {}, own, strict)).status).toBe(404)
   const removal = { password: user.password, recoveryCode: next }
-  expect((await post(paths.removeSecondFactor, removal, own, strict)).status).toBe(200)
+  expect((await post(routes.removeSecondFactor.path, removal, own, strict)).status).toBe(
+    200,
+  )
   expect((await signIn(user, {}, strict)).status).toBe(200)
   await strict.stop()
 })
@@ -602,13 +610,13 @@ test('a process whose clock is wrong by a day accepts and rejects the same codes
     ]
     const own = await bearer(another)
     const started = await post(
-      paths.startSecondFactor,
+      routes.startSecondFactor.path,
       { password: another.password },
       own,
     )
     const { enrolment, secret } = started.body as { enrolment: string; secret: string }
     const confirmed = await post(
-      paths.confirmSecondFactor,
+      routes.confirmSecondFactor.path,
       { enrolment, code: totp(secret) },
       own,
       shifted,

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/tokens'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { expireToken } from '../support/browsers/expired-token'
@@ -22,11 +22,9 @@ import {
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/servers/server'
 
-const {
-  refreshSession: refreshPath,
-  getSession: sessionPath,
-  signOut: signOutPath,
-} = paths
+const refreshPath = routes.refreshSession.path
+const sessionPath = routes.getSession.path
+const signOutPath = routes.signOut.path
 const invalid = { ok: false, code: 'REFRESH_INVALID' }
 
 const signIn = async (post: Post, user: User) =>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { passwordLimits } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import { documentedFetch } from '../support/documents/documented'
@@ -51,7 +51,7 @@ function signIn(
   headers: Record<string, string> = {},
 ): Promise<ApiResponse> {
   return postTo(
-    server.url + paths.signIn,
+    server.url + routes.signIn.path,
     { email, password },
     { 'X-Forwarded-For': newAddress(), ...headers },
   )
@@ -86,9 +86,9 @@ async function knownCookie(user: Attempt): Promise<string> {
 test('without PASSWORD_SIGN_IN, the endpoints for passwords and second factors do not exist', async ({
   url,
 }) => {
-  for (const path of Object.values(paths).filter((each) =>
-    /^\/api.*(sign-in|second-factor)/.test(each),
-  ))
+  for (const path of Object.values(routes)
+    .map(({ path }) => path)
+    .filter((each) => /^\/api.*(sign-in|second-factor)/.test(each)))
     for (const method of ['GET', 'POST'])
       expect((await fetch(url + path, { method })).status, path).toBe(404)
 })
@@ -146,14 +146,14 @@ test('starts a session for the right password, with the same tokens and cookies 
   )
   expect(headers.getSetCookie().length).toBe(3)
 
-  const who = await documentedFetch(server.url + paths.getSession, {
+  const who = await documentedFetch(server.url + routes.getSession.path, {
     headers: { Authorization: `Bearer ${body.token}`, 'X-Forwarded-For': newAddress() },
   })
   expect(await who.json()).toMatchObject({
     user: { id: user.id, email: user.email },
     sessionId: session!.id,
   })
-  const renewed = await postTo(server.url + paths.refreshSession, {
+  const renewed = await postTo(server.url + routes.refreshSession.path, {
     refreshToken: body.refreshToken,
   })
   expect(renewed.status).toBe(200)

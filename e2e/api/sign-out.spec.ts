@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { makeRefreshToken } from '../../lib/session/tokens'
 import { expireToken } from '../support/browsers/expired-token'
 import { openOwnDatabase } from '../support/databases/own-database'
@@ -115,7 +115,7 @@ test('a sign-out that could not end the session still deletes the cookies, and l
     headers,
     redirect: 'manual',
   })
-  const ofApi = await postTo(server.url + paths.signOut, {}, headers)
+  const ofApi = await postTo(server.url + routes.signOut.path, {}, headers)
   await server.stop()
   await database.drop()
   expect([ofPage.status, ofPage.headers.get('location')]).toEqual([303, '/?signed-out'])

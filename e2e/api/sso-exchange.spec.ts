@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
 import { issueSsoCode } from '../../lib/code/issue'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { newSecret } from '../../lib/crypto/secret'
 import { newPasswordUser } from '../support/databases/password-user'
 import {
@@ -27,7 +27,7 @@ test('returns a 12-hour session JWT that another library can verify', async ({
   url,
   sql,
 }) => {
-  const response = await post(paths.exchangeSsoCode, {
+  const response = await post(routes.exchangeSsoCode.path, {
     code: await newCode(user),
     state: 'ignored',
     userId: 'another user',
@@ -85,12 +85,17 @@ test('accepts only session JWTs with the audience SESSION_AUDIENCE', async ({
   ] as const) {
     const headers = { 'X-Forwarded-For': newAddress() }
     const { token } = (
-      await postTo(base + paths.exchangeSsoCode, { code: await newCode(user) }, headers)
+      await postTo(
+        base + routes.exchangeSsoCode.path,
+        { code: await newCode(user) },
+        headers,
+      )
     ).body
     expect((jwt.decode(token!) as jwt.JwtPayload).aud).toBe(audience)
     const authorization = { ...headers, Authorization: `Bearer ${token}` }
     expect(
-      (await fetch(server.url + paths.getSession, { headers: authorization })).status,
+      (await fetch(server.url + routes.getSession.path, { headers: authorization }))
+        .status,
     ).toBe(status)
   }
   await server.stop()
@@ -115,10 +120,16 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
     await expire('exchange_codes')
 
     const before = await seconds()
-    const { body } = await send(paths.exchangeSsoCode, { code: await newCode(user) })
-    const renewed = await send(paths.refreshSession, { refreshToken: body.refreshToken })
+    const { body } = await send(routes.exchangeSsoCode.path, {
+      code: await newCode(user),
+    })
+    const renewed = await send(routes.refreshSession.path, {
+      refreshToken: body.refreshToken,
+    })
     // within ten seconds of the rotation
-    const again = await send(paths.refreshSession, { refreshToken: body.refreshToken })
+    const again = await send(routes.refreshSession.path, {
+      refreshToken: body.refreshToken,
+    })
     const after = await seconds()
     expect(again.body.refreshToken).toBe(renewed.body.refreshToken)
     for (const token of [body.token!, renewed.body.token!]) {
@@ -132,21 +143,27 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
       [user.id],
     )
     expect(session).toEqual({ week: true, rotated: true })
-    expect((await send(paths.exchangeSsoCode, { code: expiredCode })).status).toBe(400)
+    expect((await send(routes.exchangeSsoCode.path, { code: expiredCode })).status).toBe(
+      400,
+    )
     await expire('sessions')
     expect(
-      (await send(paths.refreshSession, { refreshToken: renewed.body.refreshToken }))
-        .status,
+      (
+        await send(routes.refreshSession.path, {
+          refreshToken: renewed.body.refreshToken,
+        })
+      ).status,
     ).toBe(400)
 
     const password = newPassword()
     const expiredToken = await newToken(user)
     await expire('reset_tokens')
     expect(
-      (await send(paths.resetPassword, { token: expiredToken, password })).status,
+      (await send(routes.resetPassword.path, { token: expiredToken, password })).status,
     ).toBe(400)
     expect(
-      (await send(paths.resetPassword, { token: await newToken(user), password })).status,
+      (await send(routes.resetPassword.path, { token: await newToken(user), password }))
+        .status,
     ).toBe(200)
     const changed =
       'SELECT 1 FROM users WHERE id = $1 AND password_changed_at BETWEEN to_timestamp($2) AND now()'
@@ -162,7 +179,7 @@ test('stores codes as hashes, and does not store refresh tokens', async ({
 }) => {
   const code = await newCode(user)
   expect(code).toMatch(/^[\w-]{43}$/)
-  const { body } = await post(paths.exchangeSsoCode, { code })
+  const { body } = await post(routes.exchangeSsoCode.path, { code })
   expect(body.refreshToken).toMatch(/^[\w-]{48}$/)
   const [stored] = await sql(
     `SELECT code_hash, exchange_codes.expires_at - exchange_codes.created_at = interval '60 seconds' AS minute, sessions
@@ -186,7 +203,7 @@ test('stores only the names of the browser and the system, not the User-Agent he
   ]
   for (const agent of agents)
     await post(
-      paths.exchangeSsoCode,
+      routes.exchangeSsoCode.path,
       { code: await newCode(user) },
       { 'User-Agent': agent },
     )
@@ -204,7 +221,7 @@ test('the response is the same for unknown, used and expired codes and disabled 
 }) => {
   const used = await newCode(user)
   const expired = await newCode(user)
-  expect((await post(paths.exchangeSsoCode, { code: used })).status).toBe(200)
+  expect((await post(routes.exchangeSsoCode.path, { code: used })).status).toBe(200)
   await sql('UPDATE exchange_codes SET expires_at = now() WHERE code_hash = $1', [
     sha256(expired),
   ])
@@ -213,7 +230,7 @@ test('the response is the same for unknown, used and expired codes and disabled 
     if (code === disabled)
       await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id])
     const { status, body } = await post(
-      paths.exchangeSsoCode,
+      routes.exchangeSsoCode.path,
       { code },
       { 'X-Request-Id': 'the-same-for-all' },
     )
@@ -236,7 +253,7 @@ test('accepts exactly one of 50 concurrent exchanges of the same code', async ({
 }) => {
   const code = await newCode(user)
   const responses = await Promise.all(
-    Array.from({ length: 50 }, () => post(paths.exchangeSsoCode, { code })),
+    Array.from({ length: 50 }, () => post(routes.exchangeSsoCode.path, { code })),
   )
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(
@@ -256,7 +273,7 @@ test('looks up codes of any length and with any characters', async ({ post }) =>
     '\ud800',
     "' OR 1=1 --",
   ]) {
-    const { status, body } = await post(paths.exchangeSsoCode, { code })
+    const { status, body } = await post(routes.exchangeSsoCode.path, { code })
     expect([status, body.code], JSON.stringify(code).slice(0, 40)).toEqual([
       400,
       rejected.code,
@@ -283,14 +300,16 @@ test.describe('reuse of a code', () => {
   }) => {
     for (const ago of ['0 days', '6 days']) {
       const code = await newCode(user)
-      await post(paths.exchangeSsoCode, { code })
+      await post(routes.exchangeSsoCode.path, { code })
       const passed =
         'used_at = used_at - $1::interval, expires_at = expires_at - $1::interval'
       await sql(`UPDATE exchange_codes SET ${passed} WHERE code_hash = $2`, [
         ago,
         sha256(code),
       ])
-      expect((await post(paths.exchangeSsoCode, { code })).body.code).toBe(rejected.code)
+      expect((await post(routes.exchangeSsoCode.path, { code })).body.code).toBe(
+        rejected.code,
+      )
     }
     expect(await revoked(sql, user)).toEqual([true, true])
   })
@@ -315,7 +334,7 @@ test.describe('reuse of a code', () => {
         const [first, second] = order === 1 ? [owner, thief] : [thief, owner]
         const code = await newCode(user)
         const send = (headers: Record<string, string>) =>
-          post(paths.exchangeSsoCode, { code }, headers)
+          post(routes.exchangeSsoCode.path, { code }, headers)
         const responses =
           order === 0.5
             ? await Promise.all([send(first), send(second)])
@@ -324,7 +343,7 @@ test.describe('reuse of a code', () => {
       }
       expect(await revoked(sql, user)).toEqual([true, true, true, true])
       // another code of the user is not affected
-      expect((await post(paths.exchangeSsoCode, { code: unused })).status).toBe(200)
+      expect((await post(routes.exchangeSsoCode.path, { code: unused })).status).toBe(200)
     })
   }
 
@@ -334,12 +353,12 @@ test.describe('reuse of a code', () => {
     sql,
   }) => {
     const [code, headers] = [await newCode(user), browser()]
-    await post(paths.exchangeSsoCode, { code }, headers)
+    await post(routes.exchangeSsoCode.path, { code }, headers)
     await sql(usedSecondsAgo(8), [user.id])
-    expect((await post(paths.exchangeSsoCode, { code }, headers)).status).toBe(400)
+    expect((await post(routes.exchangeSsoCode.path, { code }, headers)).status).toBe(400)
     expect(await revoked(sql, user)).toEqual([false])
     await sql(usedSecondsAgo(11), [user.id])
-    expect((await post(paths.exchangeSsoCode, { code }, headers)).status).toBe(400)
+    expect((await post(routes.exchangeSsoCode.path, { code }, headers)).status).toBe(400)
     expect(await revoked(sql, user)).toEqual([true])
   })
 
@@ -349,8 +368,9 @@ test.describe('reuse of a code', () => {
     sql,
   }) => {
     const somebody = (await newUsers(sql, 1))[0]!
-    const other = (await post(paths.exchangeSsoCode, { code: await newCode(somebody) }))
-      .body
+    const other = (
+      await post(routes.exchangeSsoCode.path, { code: await newCode(somebody) })
+    ).body
     const forged = (token: string) => `${token.slice(0, -8)}AAAAAAAA`
     const cookies: [cookie: (own: Tokens) => string, isRevoked: boolean][] = [
       [({ token }) => `session=${token}`, false],
@@ -363,12 +383,12 @@ test.describe('reuse of a code', () => {
     for (const [cookieOf, isRevoked] of cookies) {
       await sql('DELETE FROM sessions WHERE user_id = $1', [user.id])
       const code = await newCode(user)
-      const { body } = await post(paths.exchangeSsoCode, { code })
+      const { body } = await post(routes.exchangeSsoCode.path, { code })
       await sql(usedSecondsAgo(3600), [user.id])
       expect(
         (
           await post(
-            paths.exchangeSsoCode,
+            routes.exchangeSsoCode.path,
             { code },
             { Cookie: `theme=dark; ${cookieOf(body)}` },
           )
@@ -384,7 +404,7 @@ test.describe('reuse of a code', () => {
     const noEmptySetting = { DIRECT_DATABASE_URL: process.env.DATABASE_URL! }
     const server = await startServer({ LOG_LEVEL: 'warn', ...noEmptySetting })
     const exchange = (code: string, headers?: Record<string, string>) =>
-      postTo(server.url + paths.exchangeSsoCode, { code }, headers)
+      postTo(server.url + routes.exchangeSsoCode.path, { code }, headers)
     const same = browser()
     const codes = [await newCode(user), await newCode(user)]
     const bound = keepSecret(
@@ -420,13 +440,18 @@ test('a code that was issued for one browser is accepted only from that browser'
       'browser=',
       `browser=${own}x`,
     ]) {
-      const { status, body } = await post(paths.exchangeSsoCode, { code }, { Cookie })
+      const { status, body } = await post(
+        routes.exchangeSsoCode.path,
+        { code },
+        { Cookie },
+      )
       expect([status, body.code]).toEqual([400, rejected.code])
     }
   }
   await expectRejected()
   expect(
-    (await post(paths.exchangeSsoCode, { code }, { Cookie: `browser=${own}` })).status,
+    (await post(routes.exchangeSsoCode.path, { code }, { Cookie: `browser=${own}` }))
+      .status,
   ).toBe(200)
   await expectRejected()
   expect(
@@ -461,14 +486,15 @@ for (const [what, cookieOf] of Object.entries(held)) {
   test(`ends ${what} only if the sign-in succeeds`, async ({ user, post, sql }) => {
     const live = 'SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
     const signIn = async () =>
-      (await post(paths.exchangeSsoCode, { code: await newCode(user) })).body
+      (await post(routes.exchangeSsoCode.path, { code: await newCode(user) })).body
     const [Cookie, ended] = cookieOf(await signIn(), await signIn())
     expect(
-      (await post(paths.exchangeSsoCode, { code: 'fabricated' }, { Cookie })).status,
+      (await post(routes.exchangeSsoCode.path, { code: 'fabricated' }, { Cookie }))
+        .status,
     ).toBe(400)
     expect(await sql(live, [user.id])).toHaveLength(2)
     expect(
-      (await post(paths.exchangeSsoCode, { code: await newCode(user) }, { Cookie }))
+      (await post(routes.exchangeSsoCode.path, { code: await newCode(user) }, { Cookie }))
         .status,
     ).toBe(200)
     expect(await sql(live, [user.id])).toHaveLength(3 - ended)
@@ -481,10 +507,10 @@ test('sets __Host- cookies if the public URL is HTTPS', async ({ post, sql }) =>
     PASSWORD_SIGN_IN: 'true',
   })
   const user = await newPasswordUser(sql, { cost: 4 })
-  const { headers, body } = await post(`${server.url}${paths.exchangeSsoCode}`, {
+  const { headers, body } = await post(`${server.url}${routes.exchangeSsoCode.path}`, {
     code: await newCode(user),
   })
-  const signedIn = await post(`${server.url}${paths.signIn}`, user)
+  const signedIn = await post(`${server.url}${routes.signIn.path}`, user)
   await server.stop()
   expect(headers.getSetCookie()).toEqual([
     `__Host-session=${body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure`,

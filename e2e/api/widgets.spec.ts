@@ -1,6 +1,6 @@
 import { createPublicKey, randomUUID } from 'node:crypto'
 import jwt from 'jsonwebtoken'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import {
   addOrigin,
@@ -18,7 +18,7 @@ import { preload } from '../support/servers/preload'
 import { startServer } from '../support/servers/server'
 import { send } from '../support/wire/raw-http'
 
-const path = paths.startWidgetSession
+const path = routes.startWidgetSession.path
 const approved = 'https://www.example.com'
 
 async function newWidget(...origins: string[]) {
@@ -78,8 +78,8 @@ test('a page of an approved origin gets a JWT that only widget APIs accept', asy
     }
   }
   const [widgetKey, sessionKey] = [
-    await keyOf(paths.getWidgetKeys),
-    await keyOf(paths.getSigningKeys),
+    await keyOf(routes.getWidgetKeys.path),
+    await keyOf(routes.getSigningKeys.path),
   ]
   const token = body.token!
   const claims = jwt.verify(token, widgetKey(token), {
@@ -118,7 +118,9 @@ test('a page of an approved origin gets a JWT that only widget APIs accept', asy
     ['Cookie', `session=${token}`],
   ] as const) {
     const headers = { [name]: value, 'X-Forwarded-For': newAddress() }
-    expect((await documentedFetch(url + paths.getSession, { headers })).status).toBe(401)
+    expect(
+      (await documentedFetch(url + routes.getSession.path, { headers })).status,
+    ).toBe(401)
   }
   for (const value of [session, token])
     expect((await ask(url, value)).body.code).toBe('WIDGET_TOKEN_INVALID')
@@ -302,7 +304,7 @@ test('responds to preflight requests and to pages of every site, with a separate
     'access-control-allow-origin': '*',
     'retry-after': retryAfter,
   })
-  const health = await documentedFetch(limited.url + paths.getHealth, {
+  const health = await documentedFetch(limited.url + routes.getHealth.path, {
     headers: { 'X-Forwarded-For': address },
   })
   expect(health.headers.get('ratelimit')).toContain('r=2;')
@@ -327,8 +329,8 @@ test('the endpoint requires WIDGET_SIGNING_KEYS, none of which is in SESSION_SIG
   const { token } = await newWidget()
   expect((await ask(off.url, token)).status).toBe(404)
   for (const [method, path] of [
-    ['OPTIONS', paths.startWidgetSession],
-    ['GET', paths.getWidgetKeys],
+    ['OPTIONS', routes.startWidgetSession.path],
+    ['GET', routes.getWidgetKeys.path],
   ] as const)
     expect(
       (

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { project } from '../../bin/dev/local'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { problemsOf } from '../support/browsers/page-checks'
 import { documents, files } from '../support/documents/documents'
 import {
@@ -104,7 +104,7 @@ test('npm run dev and the commands in the README work without settings', async (
         (await postTo(app + resetPath, { token, password: newPassword() })).status,
       ).toBe(status)
 
-    await postTo(app + paths.forgotPassword, { email: 'ada@example.com' })
+    await postTo(app + routes.forgotPassword.path, { email: 'ada@example.com' })
     const mails = async () => (await fetch(mailbox)).text()
     await expect
       .poll(mails, { timeout: 30_000 })

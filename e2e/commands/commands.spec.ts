@@ -9,7 +9,7 @@ import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { project } from '../../bin/dev/local'
 import { embeddedPostgresUrl, startEmbeddedPostgres } from '../../bin/dev/postgres'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { readRefreshToken } from '../../lib/session/tokens'
 import { createUser } from '../../lib/user/user'
 import { addTestConnection } from '../support/databases/connection'
@@ -182,7 +182,8 @@ test.describe('npm run users', () => {
       `${user.email} can sign in again.\n`,
     )
     expect(
-      (await post(paths.refreshSession, { refreshToken: body.refreshToken })).status,
+      (await post(routes.refreshSession.path, { refreshToken: body.refreshToken }))
+        .status,
     ).toBe(400)
     expect((await post(exchangePath, { code })).status).toBe(400)
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
@@ -198,7 +199,7 @@ test.describe('npm run users', () => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     await post(exchangePath, { code: await newCode(user) })
     const { sessionId } = readRefreshToken(body.refreshToken!)!
-    await post(paths.refreshSession, { refreshToken: body.refreshToken })
+    await post(routes.refreshSession.path, { refreshToken: body.refreshToken })
     const shown = await users('show', user.email)
     const head = `^${user.email}  ${user.id}\nCreated 2.*Z, has no password\nLast sign-in: 2.*Z, a callback of another app\n`
     expect(shown.stdout).toMatch(new RegExp(`${head}Live sessions: 2\n`))
@@ -313,7 +314,8 @@ test.describe('npm run users', () => {
       `Renamed ${user.email} to ${stored}. Sessions ended: 1.\n`,
     )
     expect(
-      (await post(paths.refreshSession, { refreshToken: body.refreshToken })).status,
+      (await post(routes.refreshSession.path, { refreshToken: body.refreshToken }))
+        .status,
     ).toBe(400)
     expect((await post(exchangePath, { code })).status).toBe(400)
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
@@ -382,7 +384,8 @@ test.describe('npm run users', () => {
     )
     expect(deleted.stdout).toContain(user.id)
     expect(
-      (await post(paths.refreshSession, { refreshToken: body.refreshToken })).status,
+      (await post(routes.refreshSession.path, { refreshToken: body.refreshToken }))
+        .status,
     ).toBe(400)
     expect((await post(exchangePath, { code })).status).toBe(400)
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)

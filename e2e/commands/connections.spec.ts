@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { emailDomain } from '../../lib/contract/email-address'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { decrypt } from '../../lib/second-factor/encryption'
 import { asciiDomain } from '../../lib/sso/connection'
 import {
@@ -351,7 +351,8 @@ To exempt one, for emergencies: npm run users -- allow-password EMAIL
   expect(await outcome()).toBeNull()
   expect(await linked()).toEqual(before)
   expect(
-    (await post(paths.refreshSession, { refreshToken: session.refreshToken })).status,
+    (await post(routes.refreshSession.path, { refreshToken: session.refreshToken }))
+      .status,
   ).toBe(200)
 })
 

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
 import { project } from '../../bin/dev/local'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { Visitor } from '../support/browsers/sso-visitor'
 import { insertConnection } from '../support/databases/connection'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
@@ -105,7 +105,7 @@ async function useServer(): Promise<void> {
       await (await fetch(server.url, { headers: { Cookie: cookie } })).text(),
     ).toContain(user!.email.split('@')[0])
   const cookies = { Cookie: `session=${body.token}; refresh=${body.refreshToken}` }
-  expect((await post(paths.refreshSession, {}, cookies)).status).toBe(200)
+  expect((await post(routes.refreshSession.path, {}, cookies)).status).toBe(200)
   await fetch(`${server.url}/sign-out`, {
     method: 'POST',
     headers: { ...headers, ...cookies },
@@ -136,7 +136,7 @@ async function useServer(): Promise<void> {
     [password, 200],
   ] as const) {
     const response = await post(
-      paths.signIn,
+      routes.signIn.path,
       { email: user!.email.toUpperCase(), password: secret },
       known,
     )
@@ -154,28 +154,33 @@ async function useServer(): Promise<void> {
   ).toBe(1)
 
   const own = { Authorization: `Bearer ${signedIn}` }
-  const { secret, enrolment } = (await post(paths.startSecondFactor, { password }, own))
-    .body
+  const { secret, enrolment } = (
+    await post(routes.startSecondFactor.path, { password }, own)
+  ).body
   expect(
-    (await post(paths.confirmSecondFactor, { enrolment, code: totp(secret!) }, own))
+    (await post(routes.confirmSecondFactor.path, { enrolment, code: totp(secret!) }, own))
       .status,
   ).toBe(200)
-  const { challenge } = (await post(paths.signIn, { email: user!.email, password })).body
+  const { challenge } = (await post(routes.signIn.path, { email: user!.email, password }))
+    .body
   expect(
-    (await post(paths.signInSecondFactor, { challenge, code: totp(secret!, 1) })).status,
+    (await post(routes.signInSecondFactor.path, { challenge, code: totp(secret!, 1) }))
+      .status,
   ).toBe(200)
   await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user!.id]) // as if a minute had passed
   const replaced = await post(
-    paths.replaceRecoveryCodes,
+    routes.replaceRecoveryCodes.path,
     { password, code: totp(secret!) },
     own,
   )
   const [recoveryCode] = replaced.body.recoveryCodes!
   expect(
-    (await post(paths.removeSecondFactor, { password, recoveryCode }, own)).status,
+    (await post(routes.removeSecondFactor.path, { password, recoveryCode }, own)).status,
   ).toBe(200)
 
-  expect((await post(paths.forgotPassword, { email: user!.email })).status).toBe(200)
+  expect((await post(routes.forgotPassword.path, { email: user!.email })).status).toBe(
+    200,
+  )
   const cron = (job: string) =>
     fetch(`${server.url}/api/cron/${job}`, {
       headers: { ...headers, Authorization: `Bearer ${cronSecret}` },

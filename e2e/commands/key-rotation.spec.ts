@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { project } from '../../bin/dev/local'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import type { Tokens } from '../support/databases/account'
 import {
@@ -42,14 +42,16 @@ async function check(
   let { token, refreshToken } = session
   for (const server of servers) {
     const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
-    const found = await (await fetch(server.url + paths.getSession, { headers })).json()
+    const found = await (
+      await fetch(server.url + routes.getSession.path, { headers })
+    ).json()
     expect(found.user).toEqual({ id: user.id, email: user.email })
     await jwtVerify(token, createLocalJWKSet(dashboard), {
       issuer,
       audience: 'dashboard',
       algorithms: ['ES256'],
     })
-    ;({ token, refreshToken } = await post(server, paths.refreshSession, {
+    ;({ token, refreshToken } = await post(server, routes.refreshSession.path, {
       refreshToken,
     }))
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { addWidget } from '../../lib/widget/manage'
 import { authorize, newRequest } from '../support/browsers/dashboard'
 import {
@@ -84,7 +84,7 @@ test('sends spans without secrets, and serves requests even if the receiver is u
   const origin = 'https://www.example.com'
   const widgetToken = keepSecret(await addWidget(`w-${randomUUID()}`, 'Widget', [origin]))
   const widget = await postTo(
-    server.url + paths.startWidgetSession,
+    server.url + routes.startWidgetSession.path,
     { widgetToken },
     { Origin: origin },
   )

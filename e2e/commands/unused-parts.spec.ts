@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import {
   exchangePath,
   expect,
@@ -61,16 +61,16 @@ test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset 
   const reset = { token: await newToken(user), password: newPassword() }
   expect((await postTo(server.url + resetPath, reset)).status).toBe(200)
   const { email } = user
-  const { status, body } = await postTo(server.url + paths.signIn, {
+  const { status, body } = await postTo(server.url + routes.signIn.path, {
     email,
     password: reset.password,
   })
   expect(status).toBe(200)
   expect(await loadedLibraries(server)).toEqual([])
   const own = { Authorization: `Bearer ${body.token}` }
-  expect((await postTo(server.url + paths.startSecondFactor, reset, own)).status).toBe(
-    200,
-  )
+  expect(
+    (await postTo(server.url + routes.startSecondFactor.path, reset, own)).status,
+  ).toBe(200)
   expect(await loadedLibraries(server)).toEqual(['otpauth'])
   await server.stop()
 })

@@ -1,4 +1,4 @@
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, postTo, test } from '../support/fixtures'
@@ -33,7 +33,7 @@ test('each command of npm run widgets takes effect at the widget endpoint', asyn
   const ask = async (widgetToken: string, from = origin) => {
     const headers = { Origin: from, 'X-Forwarded-For': newAddress() }
     const { status, body } = await postTo(
-      server.url + paths.startWidgetSession,
+      server.url + routes.startWidgetSession.path,
       { widgetToken },
       headers,
     )

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import bcrypt from 'bcryptjs'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/tokens'
 import {
   type BreakablePostgres,
@@ -373,7 +373,7 @@ test('responds with 503 and a known outcome when a connection is lost during a q
     attempt(shared, resetPath, token!, 'short'), // looks up the user
     attempt(shared, resetPath, other!, newPassword()), // counts the attempt
     postTo(
-      shared.url + paths.signIn,
+      shared.url + routes.signIn.path,
       { email: 'ada@example.com', password: 'x' },
       { 'X-Forwarded-For': newAddress() },
     ),

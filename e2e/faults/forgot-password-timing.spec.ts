@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
@@ -45,14 +45,14 @@ test('a forgot-password request and the next request take the same time for ever
   })
   try {
     for (let warmUp = 0; warmUp < 100; warmUp++)
-      await timed(paths.forgotPassword, post(`${randomUUID()}@example.com`))
+      await timed(routes.forgotPassword.path, post(`${randomUUID()}@example.com`))
     const times = Object.fromEntries(
       kinds.map((kind) => [kind, { own: [] as number[], next: [] as number[] }]),
     )
     for (let round = 1; round <= rounds; round++) {
       for (const kind of [...kinds].sort(() => Math.random() - 0.5)) {
         times[kind]!.own.push(
-          await timed(paths.forgotPassword, post(address(kind, round))),
+          await timed(routes.forgotPassword.path, post(address(kind, round))),
         )
         times[kind]!.next.push(
           await timed('/api/health', { headers: { 'X-Forwarded-For': newAddress() } }),

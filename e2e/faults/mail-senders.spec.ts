@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -34,7 +34,7 @@ test('the newest link of each user is valid even if one of five senders is kille
   )
   const forgot = (server: Server, email: string) =>
     postTo(
-      server.url + paths.forgotPassword,
+      server.url + routes.forgotPassword.path,
       { email },
       { 'X-Forwarded-For': newAddress() },
     )

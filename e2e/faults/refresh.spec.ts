@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshGraceSeconds } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/tokens'
 import { newAccount } from '../support/databases/account'
 import { startBreakablePostgres } from '../support/databases/breakable-postgres'
@@ -15,7 +15,7 @@ import { startTwoServers } from '../support/servers/two-servers'
 // the number of rounds is fixed, so a slow machine needs time
 test.describe.configure({ timeout: 600_000 })
 
-const refreshPath = paths.refreshSession
+const refreshPath = routes.refreshSession.path
 const atOnce = 10
 
 /** Returns how often each value occurs. */

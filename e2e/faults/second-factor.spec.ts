@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { signIn } from '../../lib/password/sign-in'
 import { makeChallenge } from '../../lib/second-factor/challenge'
 import { confirmEnrolment, removeSecondFactorOf } from '../../lib/second-factor/change'
@@ -163,7 +163,7 @@ for (const kind of ['code', 'recoveryCode'] as const)
       }
       const send = (challenge: string) =>
         succeeds(
-          paths.signInSecondFactor,
+          routes.signInSecondFactor.path,
           { challenge, ...given },
           'SECOND_FACTOR_INVALID',
           'RATE_LIMITED',
@@ -212,7 +212,7 @@ const secondSteps = (end: (user: FactorUser) => unknown) => async (sql: Sql) => 
   const step = (index: number) => {
     const body = { challenge: challenges[index], ...codes[index] }
     return succeeds(
-      paths.signInSecondFactor,
+      routes.signInSecondFactor.path,
       body,
       'CHALLENGE_INVALID',
       'SECOND_FACTOR_INVALID',
@@ -228,7 +228,7 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
     // With a hash of cost 4, each sign-in replaces the stored hash too.
     const signIn = () =>
       succeeds(
-        paths.signIn,
+        routes.signIn.path,
         { email, password },
         'SECOND_FACTOR_REQUIRED',
         'SIGN_IN_INVALID',
@@ -236,7 +236,7 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
     return { user, signIn, end: confirm, left: [sessionId] }
   },
   'a reset': secondSteps(async (user) =>
-    succeeds(paths.resetPassword, {
+    succeeds(routes.resetPassword.path, {
       token: await newToken(user),
       password: newPassword(),
     }),

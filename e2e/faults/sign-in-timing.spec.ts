@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
@@ -35,7 +35,7 @@ test('failed sign-ins take the same time for every state of the account', async 
       password: kind === 'tooLong' ? 'x'.repeat(1_000) : password,
     }
     const startedAt = performance.now()
-    const response = await fetch(server.url + paths.signIn, {
+    const response = await fetch(server.url + routes.signIn.path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
       body: JSON.stringify(body),

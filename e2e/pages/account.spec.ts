@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright/test'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { takeCookies } from '../support/browsers/cookies'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
@@ -30,7 +30,7 @@ const iphone = {
 const call = (path: string, body: object, headers = {}) =>
   postTo(server.url + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
 const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
-  call(paths.signIn, { email, password }, headers)
+  call(routes.signIn.path, { email, password }, headers)
 const signInWithCode = async (user: User) =>
   call(exchangePath, { code: await newCode(user) })
 
@@ -112,7 +112,7 @@ for (const scripts of [true, false]) {
     await expect(page.getByText('All other devices were signed out.')).toBeVisible()
     await expect(rows(page)).toHaveCount(1)
     expect(
-      (await call(paths.refreshSession, { refreshToken: other!.body.refreshToken }))
+      (await call(routes.refreshSession.path, { refreshToken: other!.body.refreshToken }))
         .status,
     ).toBe(400)
 
@@ -122,8 +122,11 @@ for (const scripts of [true, false]) {
       'Your password has been changed. All other devices were signed out. Your account – Dashboard',
     )
     expect(
-      (await call(paths.refreshSession, { refreshToken: another.body.refreshToken }))
-        .status,
+      (
+        await call(routes.refreshSession.path, {
+          refreshToken: another.body.refreshToken,
+        })
+      ).status,
     ).toBe(400)
     expect((await signIn({ ...user, password })).status).toBe(200)
     await button(page, 'Sign out').first().click()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import jsQR from 'jsqr'
 import type { BrowserContext, Locator, Page } from 'playwright/test'
 import { maxSecondFactorFailures } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { ar } from '../../lib/texts/ar'
 import { keepCookies, takeCookies } from '../support/browsers/cookies'
 import { newRequest } from '../support/browsers/dashboard'
@@ -52,10 +52,10 @@ async function openAccount(
   { at = server, recoveryCode = '' } = {},
 ) {
   const headers = { 'X-Forwarded-For': newAddress() }
-  const first = await postTo(at.url + paths.signIn, { email, password }, headers)
+  const first = await postTo(at.url + routes.signIn.path, { email, password }, headers)
   const given = { challenge: first.body.challenge, recoveryCode }
   const second = recoveryCode
-    ? await postTo(at.url + paths.signInSecondFactor, given, headers)
+    ? await postTo(at.url + routes.signInSecondFactor.path, given, headers)
     : first
   await takeCookies(page, second, at.url)
   await page.goto(`${at.url}/account`)
@@ -228,9 +228,9 @@ test('a locked second factor accepts a recovery code, and the dashboard sign-in 
     user.id,
     maxSecondFactorFailures,
   ])
-  await page.goto(`${server.url}${paths.authorize}?${newRequest(callback).query}`)
+  await page.goto(`${server.url}${routes.authorize.path}?${newRequest(callback).query}`)
   await signIn(page, user, new URL(page.url()).search.slice(1))
-  const api = `**${paths.signInSecondFactor}`
+  const api = `**${routes.signInSecondFactor.path}`
   await page.route(api, (route) => route.abort(), { times: 1 })
   await send(code(page), totp(user.secret))
   await expect(page.locator('.banner')).toContainText(
@@ -285,7 +285,7 @@ test('without scripts, asks the user to turn on JavaScript', async ({
   const context = await browserProcess.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   const user = await newFactorUser(sql)
-  await takeCookies(page, await postTo(server.url + paths.signIn, user), server.url)
+  await takeCookies(page, await postTo(server.url + routes.signIn.path, user), server.url)
   await page.goto(`${server.url}/sign-in`)
   await expect(heading(page).filter({ visible: true })).toHaveText(
     'Turn on JavaScript to continue',
@@ -339,7 +339,7 @@ test('forms with a password name the account for password managers, and do not s
     }
   }
 
-  const sent = page.waitForRequest(`**${paths.removeSecondFactor}`)
+  const sent = page.waitForRequest(`**${routes.removeSecondFactor.path}`)
   await password(page).fill(factorUser.password)
   await send(code(page), totp(factorUser.secret))
   expect(Object.keys((await sent).postDataJSON())).toEqual(['password', 'code'])
@@ -361,7 +361,7 @@ test('renews an expired JWT, and shows what has changed since the page was opene
   await send(password(page), user.password)
   keepSecret((await page.locator('.key code').innerText()).replaceAll(' ', ''))
   await page.route(
-    `**${paths.confirmSecondFactor}`,
+    `**${routes.confirmSecondFactor.path}`,
     respondWith(400, { code: 'CHALLENGE_INVALID' }),
   )
   await send(code(page), '123456')

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { BrowserContext, BrowserContextOptions, Page, Route } from 'playwright/test'
 import { issueSsoCode } from '../../lib/code/issue'
 import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { signSessionToken } from '../../lib/session/jwt'
 import { readRefreshToken } from '../../lib/session/tokens'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
@@ -23,7 +23,8 @@ import { keepSecret, newAddress } from '../support/secrets'
 import { listen } from '../support/servers/listen'
 import { startServer } from '../support/servers/server'
 
-const { refreshSession: refreshPath, getSession: sessionPath } = paths
+const refreshPath = routes.refreshSession.path
+const sessionPath = routes.getSession.path
 const signOutPath = '/sign-out'
 const signedIn = 'You’re signed in'
 const signedOut = 'You’re not signed in'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright/test'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { addConnection } from '../../lib/sso/manage/connections'
 import { keepCookies } from '../support/browsers/cookies'
 import { complaintsOf, violationsOf } from '../support/browsers/page-checks'
@@ -441,24 +441,30 @@ test('every form shows only one error message, and has the same wait before a re
   const [signIn, mixedSignIn] = [`${server.url}/sign-in`, `${mixed.url}/sign-in`]
   const submit = page.locator('button[type=submit]')
   for (const [form, api, field, good, empty] of [
-    [signIn, paths.signIn, 'password', 'lantern otter meadow', 'Enter your password.'],
+    [
+      signIn,
+      routes.signIn.path,
+      'password',
+      'lantern otter meadow',
+      'Enter your password.',
+    ],
     [
       mixedSignIn,
-      paths.findSsoConnection,
+      routes.findSsoConnection.path,
       'email',
       'ada@example.com',
       'Enter an email address',
     ],
     [
       `${server.url}/forgot-password`,
-      paths.forgotPassword,
+      routes.forgotPassword.path,
       'email',
       'ada@example.com',
       'Enter an email address',
     ],
     [
       `${mixed.url}/reset-password?token=${await newToken(user)}`,
-      paths.resetPassword,
+      routes.resetPassword.path,
       'password',
       'lantern otter meadow',
       'Enter a new password.',

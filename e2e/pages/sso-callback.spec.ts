@@ -1,4 +1,4 @@
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { holders } from '../support/browsers/page-checks'
 import { hold, respondWith, retryThrice } from '../support/browsers/page-states'
 import {
@@ -83,7 +83,7 @@ test('posts the code and looks up the session only once, before the scripts load
   const requests: string[] = []
   page.on('request', (request) => requests.push(new URL(request.url()).pathname))
   const release = await holdScripts(page)
-  const lookedUp = page.waitForResponse(`**${paths.getSession}`)
+  const lookedUp = page.waitForResponse(`**${routes.getSession.path}`)
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
   await lookedUp
   release()
@@ -91,7 +91,7 @@ test('posts the code and looks up the session only once, before the scripts load
   await page.waitForTimeout(500)
   expect(requests.filter((path) => path.startsWith('/api/'))).toEqual([
     exchangePath,
-    paths.getSession,
+    routes.getSession.path,
   ])
 })
 
@@ -103,7 +103,7 @@ test('after a rejected code, continues with a session that another tab starts la
   let end = () => {}
   const signedIn = new Promise<void>((resolve) => (end = resolve))
   let lookUps = 0
-  await page.route(paths.getSession, async (route) => {
+  await page.route(routes.getSession.path, async (route) => {
     lookUps += 1
     if (lookUps === 2) await signedIn
     await route.continue()

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { Page } from 'playwright/test'
 import { project } from '../../bin/dev/local'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { addWidget, type ListedWidget, listWidgets } from '../../lib/widget/manage'
 import { test as base, expect } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
@@ -69,7 +69,10 @@ async function startSite() {
     }
     const status = request.method === 'OPTIONS' ? 204 : 307
     response
-      .writeHead(status, { ...cors, Location: login.url + paths.startWidgetSession })
+      .writeHead(status, {
+        ...cors,
+        Location: login.url + routes.startWidgetSession.path,
+      })
       .end()
   })
   const listening = await listen(server)
@@ -82,7 +85,7 @@ const script = () =>
 /** Requests a JWT from a script in a page. Returns what the script can read. */
 function ask(
   page: Page | import('playwright/test').Frame,
-  url = login.url + paths.startWidgetSession,
+  url = login.url + routes.startWidgetSession.path,
 ) {
   return page.evaluate(
     async ([url, widgetToken]) => {
@@ -192,7 +195,7 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   })
   const limited = await startServer({ RATE_LIMIT_REQUESTS: '1' })
   await page.goto(customer.url)
-  expect(await ask(page, limited.url + paths.startWidgetSession)).toMatchObject({
+  expect(await ask(page, limited.url + routes.startWidgetSession.path)).toMatchObject({
     status: 200,
   })
   customer.html = script().replace(login.url, limited.url)
@@ -204,7 +207,9 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   expect(waits).toHaveLength(2)
   for (const ms of waits) expect(ms).toBeGreaterThan(800_000)
   const rejection = { status: 429, readable: [true, true, true] }
-  expect(await ask(page, limited.url + paths.startWidgetSession)).toMatchObject(rejection)
+  expect(await ask(page, limited.url + routes.startWidgetSession.path)).toMatchObject(
+    rejection,
+  )
   await limited.stop()
 })
 
@@ -223,7 +228,7 @@ test("the widget's API accepts a JWT only from its own page, and rejects a chang
       })
       return (await response.json()).token as string
     },
-    [login.url + paths.startWidgetSession, widget.token],
+    [login.url + routes.startWidgetSession.path, widget.token],
   )
   keepSecret(token)
   const greet = async (origin: string, jwt: string) => {

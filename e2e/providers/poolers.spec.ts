@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import {
   type BreakablePostgres,
   startBreakablePostgres,
@@ -144,7 +144,7 @@ test('PgBouncer without DATABASE_POOLED: ready fails, and the log names the sett
   const servers = [await start(settings), await start(settings)]
   const statuses = []
   for (const { url } of servers)
-    statuses.push((await fetch(url + paths.getReadiness)).status)
+    statuses.push((await fetch(url + routes.getReadiness.path)).status)
   expect(statuses).toEqual([200, 503])
   expect(servers[1]!.output()).toContain('DATABASE_POOLED=true')
 })

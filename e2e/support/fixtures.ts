@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
 import { issueSsoCode } from '../../lib/code/issue'
-import * as paths from '../../lib/contract/paths'
+import * as routes from '../../lib/contract/routes'
 import { issueResetToken } from '../../lib/password/reset'
 import { documentedFetch } from './documents/documented'
 import { keepSecret, newAddress } from './secrets'
@@ -104,8 +104,8 @@ export function cookiesOf({ headers }: { headers: Headers }): Record<string, str
   return Object.fromEntries(pairs)
 }
 
-export const exchangePath = paths.exchangeSsoCode
-export const resetPath = paths.resetPassword
+export const exchangePath = routes.exchangeSsoCode.path
+export const resetPath = routes.resetPassword.path
 
 export type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
 

@@ -6,7 +6,7 @@ import {
   invalidTokenMessage,
 } from './errors'
 import { maxSecondFactorFailures, passwordLimits, refreshGraceSeconds } from './lifetimes'
-import * as paths from './paths'
+import * as routes from './routes'
 import * as schemas from './schemas'
 
 /** One operation of the API, for its route and the OpenAPI document. */
@@ -85,10 +85,6 @@ const passwordIssue = {
   message: 'Use at least 8 characters.',
 }
 
-const get = (tag: Operation['tag'], name: string, path: string) =>
-  ({ method: 'GET', tag, name, path }) as const
-const post = (tag: Operation['tag'], name: string, path: string) =>
-  ({ method: 'POST', tag, name, path }) as const
 const tokens = {
   response: schemas.SessionTokensResponse,
   responseExample: { ok: true, token, refreshToken },
@@ -128,7 +124,8 @@ const publicKeys = {
  */
 export const operations = {
   exchangeSsoCode: {
-    ...post('Operations', 'sso-exchange', paths.exchangeSsoCode),
+    ...routes.exchangeSsoCode,
+    tag: 'Operations',
     summary: 'Exchange a one-time SSO code for a session.',
     description:
       'Each code works once. A code that was issued for one browser works only in this browser. If\n' +
@@ -148,7 +145,8 @@ export const operations = {
     },
   },
   signIn: {
-    ...post('Operations', 'sign-in', paths.signIn),
+    ...routes.signIn,
+    tag: 'Operations',
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Sign in with an email address and a password.',
     description:
@@ -171,7 +169,8 @@ export const operations = {
     issueExamples: { email: emailIssue },
   },
   signInSecondFactor: {
-    ...post('Operations', 'sign-in-second-factor', paths.signInSecondFactor),
+    ...routes.signInSecondFactor,
+    tag: 'Operations',
     setting: 'PASSWORD_SIGN_IN',
     summary:
       'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
@@ -192,7 +191,8 @@ export const operations = {
   },
   getSecondFactor: {
     ...ofSecondFactor,
-    ...get('Second factor', 'second-factor', paths.getSecondFactor),
+    ...routes.getSecondFactor,
+    tag: 'Second factor',
     summary: 'Whether the user has a second factor.',
     response: schemas.SecondFactorResponse,
     responseDescription: 'The second factor, without its secret.',
@@ -205,7 +205,8 @@ export const operations = {
   },
   startSecondFactor: {
     ...ofSecondFactor,
-    ...post('Second factor', 'second-factor-start', paths.startSecondFactor),
+    ...routes.startSecondFactor,
+    tag: 'Second factor',
     ...ofEnrolment,
     summary: 'Get a secret for an authenticator app, which is not stored yet.',
     request: schemas.StartSecondFactorRequest,
@@ -224,7 +225,8 @@ export const operations = {
   },
   confirmSecondFactor: {
     ...ofSecondFactor,
-    ...post('Second factor', 'second-factor-confirm', paths.confirmSecondFactor),
+    ...routes.confirmSecondFactor,
+    tag: 'Second factor',
     ...recoveryCodes,
     ...ofEnrolment,
     summary:
@@ -235,7 +237,8 @@ export const operations = {
   },
   replaceRecoveryCodes: {
     ...ofSecondFactor,
-    ...post('Second factor', 'second-factor-recovery-codes', paths.replaceRecoveryCodes),
+    ...routes.replaceRecoveryCodes,
+    tag: 'Second factor',
     ...recoveryCodes,
     summary: 'Replace the recovery codes.',
     request: schemas.ReplaceRecoveryCodesRequest,
@@ -244,7 +247,8 @@ export const operations = {
   },
   removeSecondFactor: {
     ...ofSecondFactor,
-    ...post('Second factor', 'second-factor-remove', paths.removeSecondFactor),
+    ...routes.removeSecondFactor,
+    tag: 'Second factor',
     ...ok,
     summary: 'Switch the second factor off, and end all other sessions.',
     request: schemas.RemoveSecondFactorRequest,
@@ -253,7 +257,8 @@ export const operations = {
     errors: ['SIGN_IN_INVALID', ...ofCode, 'SECOND_FACTOR_CONFLICT'],
   },
   resetPassword: {
-    ...post('Operations', 'reset-password', paths.resetPassword),
+    ...routes.resetPassword,
+    tag: 'Operations',
     summary: 'Set a new password with the token from a reset email.',
     description:
       'Ends every session of the user. After a rejected password, the token stays valid: then the `path` of\n' +
@@ -267,7 +272,8 @@ export const operations = {
     issueExamples: { token: tokenIssue, password: passwordIssue },
   },
   changePassword: {
-    ...post('Operations', 'password-change', paths.changePassword),
+    ...routes.changePassword,
+    tag: 'Operations',
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Replace the password of the signed-in user.',
     description:
@@ -285,7 +291,8 @@ export const operations = {
     issueExamples: { password: passwordIssue },
   },
   forgotPassword: {
-    ...post('Operations', 'forgot-password', paths.forgotPassword),
+    ...routes.forgotPassword,
+    tag: 'Operations',
     setting: 'SMTP_URL',
     noDatabase: true,
     summary: 'Email a user a link to set a new password.',
@@ -302,7 +309,8 @@ export const operations = {
     issueExamples: { email: emailIssue },
   },
   refreshSession: {
-    ...post('Sessions', 'refresh', paths.refreshSession),
+    ...routes.refreshSession,
+    tag: 'Sessions',
     summary: 'Renew a session with its refresh token.',
     description:
       `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds. During these seconds, the\n` +
@@ -322,7 +330,8 @@ export const operations = {
       'The refresh token is missing, unknown or outdated, or its session has ended',
   },
   getSession: {
-    ...get('Sessions', 'session', paths.getSession),
+    ...routes.getSession,
+    tag: 'Sessions',
     summary: 'Get the session of the request, and its user.',
     description:
       'Rejects a revoked session at once. With a valid JWT, the request counts against a limit of its session.',
@@ -338,7 +347,8 @@ export const operations = {
     session: 'required',
   },
   listSessions: {
-    ...get('Sessions', 'sessions', paths.listSessions),
+    ...routes.listSessions,
+    tag: 'Sessions',
     summary: 'The live sessions of the user.',
     description:
       'The newest is first. The session of a browser is listed together with the sessions that dashboards got from it.',
@@ -360,7 +370,8 @@ export const operations = {
     session: 'required',
   },
   endSessions: {
-    ...post('Sessions', 'end-sessions', paths.endSessions),
+    ...routes.endSessions,
+    tag: 'Sessions',
     summary: 'End a session of the user, or all others.',
     description:
       'If a session ends, the sessions that dashboards got from it end too. `others` ends all sessions except\n' +
@@ -373,7 +384,8 @@ export const operations = {
     badRequest: 'The body has neither `sessionId` nor `others`',
   },
   signOut: {
-    ...post('Sessions', 'sign-out', paths.signOut),
+    ...routes.signOut,
+    tag: 'Sessions',
     summary: 'End the sessions of the request.',
     description:
       'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.\n' +
@@ -386,7 +398,8 @@ export const operations = {
     session: 'optional',
   },
   startWidgetSession: {
-    ...post('Widgets', 'widget-session', paths.startWidgetSession),
+    ...routes.startWidgetSession,
+    tag: 'Widgets',
     setting: 'WIDGET_SIGNING_KEYS',
     summary: 'Get a JWT for the API of a widget, on a page of an approved origin.',
     description:
@@ -404,7 +417,8 @@ export const operations = {
   },
   getWidgetKeys: {
     ...publicKeys,
-    ...get('Keys', 'widget-jwks', paths.getWidgetKeys),
+    ...routes.getWidgetKeys,
+    tag: 'Keys',
     setting: 'WIDGET_SIGNING_KEYS',
     summary: 'The public keys of the widget JWTs (RFC 7517).',
     description:
@@ -414,7 +428,8 @@ export const operations = {
   },
   getSigningKeys: {
     ...publicKeys,
-    ...get('Keys', 'jwks', paths.getSigningKeys),
+    ...routes.getSigningKeys,
+    tag: 'Keys',
     summary: 'The public keys of the session JWTs (RFC 7517).',
     description:
       'Before a key signs its first JWT, it is published for longer than this response may be cached.',
@@ -422,7 +437,8 @@ export const operations = {
       'Every key that may have signed a valid session JWT, and the next key.',
   },
   getHealth: {
-    ...get('Health', 'health', paths.getHealth),
+    ...routes.getHealth,
+    tag: 'Health',
     summary: 'Whether the process is alive.',
     description: 'Does not query the database.',
     noDatabase: true,
@@ -430,7 +446,8 @@ export const operations = {
     ...ok,
   },
   getReadiness: {
-    ...get('Health', 'health-ready', paths.getReadiness),
+    ...routes.getReadiness,
+    tag: 'Health',
     summary: 'Whether the process can serve requests.',
     description:
       'The database responds, is writable, and has every migration of this version.',

@@ -3,11 +3,9 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { Client, QueryConfig } from 'pg'
 import { Prisma, PrismaClient } from '../../prisma/client/client'
 import { env } from '../settings/env'
-import { asUnavailable, NothingChanged } from './errors'
 import { databasePool, resultMs } from './pool'
 
 export { Prisma }
-export type Transaction = Prisma.TransactionClient
 
 // On globalThis, because each module reload in development would create another client.
 const globals = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
@@ -22,52 +20,12 @@ export function prisma(): PrismaClient {
 }
 
 /**
- * Executes `work` in one transaction. Any error rolls back. A database error before
- * COMMIT becomes NothingChanged.
- */
-export async function transaction<Result>(
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<Result> {
-  let mayBeCommitted = false
-  try {
-    const run = async (tx: Transaction) => {
-      const result = await work(tx)
-      mayBeCommitted = true
-      return result
-    }
-    return await prisma().$transaction(run, { maxWait: resultMs, timeout: resultMs })
-  } catch (error) {
-    if (mayBeCommitted || !asUnavailable(error)) throw error
-    return NothingChanged.rethrow(error as Error)
-  }
-}
-
-/**
  * Converts `extract(epoch …)` of a raw statement to a date. Prisma would read a timestamp
  * as if it were in UTC.
  */
 export function dateFromEpoch(seconds: number): Date {
   return new Date(Math.round(seconds * 1_000))
 }
-
-/**
- * A condition on a row that is found by its key. `IS TRUE` prevents plans that use the
- * index of `expires_at`.
- */
-export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
-
-/**
- * A condition on a row of `users`: whether the user's policy, or else the domain's
- * connection, allows a password.
- */
-export const mayUsePassword = Prisma.sql`
-  CASE password_policy WHEN 'allowed' THEN true WHEN 'never' THEN false ELSE (
-    SELECT allow_passwords FROM connections
-    WHERE connections.id = (SELECT connection_id FROM connection_domains WHERE domain = email_domain)
-  ) IS NOT FALSE END`
-
-/** A condition on a row of `sessions`: whether it began with a password. */
-export const beganWithPassword = Prisma.sql`coalesce(method = 'password', connection_id IS NULL)`
 
 function createClient(): PrismaClient {
   // Each connection prepares a statement once under this name. Names are never removed,

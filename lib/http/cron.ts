@@ -6,9 +6,12 @@ import { route } from './route'
  * Returns the handlers of a job that Vercel’s cron calls. Responds with 404 without
  * CRON_SECRET as a bearer token.
  */
-export function cronRoute(name: string, work: () => Promise<object>) {
+export function cronRoute(
+  definition: { name: string; method: 'GET' },
+  work: () => Promise<object>,
+) {
   return route(
-    { name, method: 'GET' },
+    definition,
     async () => Response.json({ ok: true, ...(await work()) }),
     isCron,
   )

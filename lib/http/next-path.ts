@@ -1,4 +1,4 @@
-import { authorize } from '../contract/paths'
+import { authorize } from '../contract/routes'
 
 const maxLength = 2_048
 // leaves space in the URL for a path, the slug of a connection, and a code
@@ -53,7 +53,7 @@ function isOfDashboard(next: string, dashboardUrl: string): boolean {
 function isAllowedPath(pathname: string): boolean {
   try {
     return (
-      pathname === authorize ||
+      pathname === authorize.path ||
       !/^\/([/\\]|(api|sso|sign-in|sign-out|_next)(\/|$))/.test(
         decodeURIComponent(pathname),
       )
@@ -64,7 +64,7 @@ function isAllowedPath(pathname: string): boolean {
 }
 
 function isAuthorize(next: string): boolean {
-  return next.startsWith(`${authorize}?`)
+  return next.startsWith(`${authorize.path}?`)
 }
 
 /**

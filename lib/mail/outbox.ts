@@ -1,12 +1,8 @@
 import { lifetimes } from '../contract/lifetimes'
 import { hashSecret } from '../crypto/secret'
-import {
-  dateFromEpoch,
-  mayUsePassword,
-  Prisma,
-  prisma,
-  transaction,
-} from '../database/prisma'
+import { mayUsePassword } from '../database/conditions'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { transaction } from '../database/transaction'
 import { sendsMail } from '../settings/env'
 import type { MailKind, MailKindName } from './kinds'
 

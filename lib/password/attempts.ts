@@ -6,8 +6,9 @@ import {
 } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
 import { deleteExpired } from '../database/clean-up'
+import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
-import { isUnexpired, Prisma, prisma } from '../database/prisma'
+import { Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
 /**

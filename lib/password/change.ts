@@ -1,5 +1,7 @@
 import { ApiError, wrongPasswordMessage } from '../contract/errors'
-import { mayUsePassword, Prisma, prisma, transaction } from '../database/prisma'
+import { mayUsePassword } from '../database/conditions'
+import { Prisma, prisma } from '../database/prisma'
+import { transaction } from '../database/transaction'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'

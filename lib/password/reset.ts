@@ -1,15 +1,10 @@
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { hashSecret, newSecret } from '../crypto/secret'
+import { isUnexpired, mayUsePassword } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
-import {
-  dateFromEpoch,
-  isUnexpired,
-  mayUsePassword,
-  Prisma,
-  prisma,
-  transaction,
-} from '../database/prisma'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { transaction } from '../database/transaction'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'

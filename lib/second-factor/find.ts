@@ -1,4 +1,5 @@
-import { dateFromEpoch, mayUsePassword, Prisma, prisma } from '../database/prisma'
+import { mayUsePassword } from '../database/conditions'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
 /**

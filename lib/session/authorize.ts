@@ -1,6 +1,7 @@
 import { lifetimes } from '../contract/lifetimes'
 import { hashSecret, newSecret } from '../crypto/secret'
-import { isUnexpired, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/conditions'
+import { prisma } from '../database/prisma'
 import { cookieOf } from './cookie'
 import { findRefreshableSession, findSession, type LiveSession } from './find'
 

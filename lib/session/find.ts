@@ -1,13 +1,7 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import {
-  beganWithPassword,
-  dateFromEpoch,
-  isUnexpired,
-  mayUsePassword,
-  Prisma,
-  prisma,
-} from '../database/prisma'
+import { beganWithPassword, isUnexpired, mayUsePassword } from '../database/conditions'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { cookieOf } from './cookie'
 import { type PresentedClaims, verifySessionToken } from './jwt'
 import { readRefreshToken } from './tokens'

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { SessionsResponse } from '../contract/schemas'
-import { dateFromEpoch, isUnexpired, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/conditions'
+import { dateFromEpoch, prisma } from '../database/prisma'
 import type { LiveSession } from './find'
 import { endSessions } from './revoke'
 

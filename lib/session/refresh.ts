@@ -1,6 +1,7 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { isUnexpired, Prisma, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/conditions'
+import { Prisma, prisma } from '../database/prisma'
 import { log } from '../log/log'
 import { isParentLive, isUserAllowed } from './find'
 import { issueTokens, readRefreshToken, type StoredSession } from './tokens'

@@ -1,4 +1,5 @@
-import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
+import { Prisma, prisma } from '../database/prisma'
+import { type Transaction, transaction } from '../database/transaction'
 import type { LiveSession } from './find'
 
 /**

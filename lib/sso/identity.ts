@@ -4,7 +4,9 @@ import {
   inUnicode,
   parseEmailAddress,
 } from '../contract/email-address'
-import { mayUsePassword, prisma, type Transaction, transaction } from '../database/prisma'
+import { mayUsePassword } from '../database/conditions'
+import { prisma } from '../database/prisma'
+import { type Transaction, transaction } from '../database/transaction'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 

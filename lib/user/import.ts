@@ -1,5 +1,6 @@
 import { emailDomain, emailForms, parseEmailAddress } from '../contract/email-address'
-import { mayUsePassword, transaction } from '../database/prisma'
+import { mayUsePassword } from '../database/conditions'
+import { transaction } from '../database/transaction'
 import { UsageError } from '../usage-error'
 
 const maxUsers = 50_000 // more would exceed the time limit of a transaction

@@ -1,11 +1,7 @@
 import { emailDomain, emailForms } from '../contract/email-address'
-import {
-  dateFromEpoch,
-  mayUsePassword,
-  Prisma,
-  prisma,
-  transaction,
-} from '../database/prisma'
+import { mayUsePassword } from '../database/conditions'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { transaction } from '../database/transaction'
 import { endSessionsOfUser } from '../session/revoke'
 
 const rowsAtOnce = 10_000

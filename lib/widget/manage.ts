@@ -1,5 +1,6 @@
 import { hashSecret, newSecret } from '../crypto/secret'
-import { Prisma, prisma, transaction } from '../database/prisma'
+import { Prisma, prisma } from '../database/prisma'
+import { transaction } from '../database/transaction'
 import { isLoopback } from '../settings/loopback'
 import { UsageError } from '../usage-error'
 import { isTokenLive } from './session'

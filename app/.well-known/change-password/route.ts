@@ -1,3 +1,4 @@
+import * as routes from '@/lib/contract/routes'
 import { route, seeOther } from '@/lib/http/route'
 import { env } from '@/lib/settings/env'
 
@@ -6,6 +7,6 @@ import { env } from '@/lib/settings/env'
  * for Changing Passwords).
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'change-password', method: 'GET' },
+  routes.changePasswordElsewhere,
   async () => seeOther(env().FORGOT_PASSWORD_URL ?? env().SIGN_IN_URL),
 )

@@ -1,6 +1,7 @@
 import { after } from 'next/server'
 import { passwordClientOf } from '@/app/api/auth/password-client'
 import { ApiError } from '@/lib/contract/errors'
+import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
 import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
@@ -17,7 +18,7 @@ import { env, sendsMail } from '@/lib/settings/env'
  * with an expired JWT.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'account-page', method: 'POST' },
+  routes.updateAccount,
   async ({ request, addToLog }) => {
     const { headers } = request
     if (!isSameOrigin(headers)) throw new ApiError('ORIGIN_REJECTED')

@@ -1,6 +1,7 @@
 import { after } from 'next/server'
 import { parseEmail } from '@/lib/contract/email-address'
 import { ApiError } from '@/lib/contract/errors'
+import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
 import { clientKey } from '@/lib/http/client-key'
 import { route, seeOther } from '@/lib/http/route'
@@ -13,7 +14,7 @@ import { mailResetLink } from '@/lib/password/forgot'
  * without scripts.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'forgot-password-page', method: 'POST', setting: 'SMTP_URL' },
+  { ...routes.sendResetLink, setting: 'SMTP_URL' },
   async ({ request }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
     const email = (await readForm(request)).get('email') ?? ''

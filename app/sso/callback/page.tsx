@@ -4,7 +4,7 @@ import type { IconName } from '@/app/_ui/icon'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Reference } from '@/app/_ui/reference'
 import { Actions, Screen } from '@/app/_ui/screen'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
@@ -76,8 +76,8 @@ export default async function SsoCallbackPage({
     <>
       <script
         nonce={requestHeaders.get('x-nonce') ?? undefined}
-        data-path={paths.exchangeSsoCode}
-        data-session-path={paths.getSession}
+        data-path={routes.exchangeSsoCode.path}
+        data-session-path={routes.getSession.path}
         data-destination={destination}
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: earlyExchangeScript }}

@@ -15,7 +15,7 @@ import {
 } from '@/app/_ui/use-attempts'
 import { useWait, WaitText } from '@/app/_ui/wait'
 import { lifetimes } from '@/lib/contract/lifetimes'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 import { inRelativeTime } from '@/lib/texts/relative-time'
 
@@ -81,7 +81,7 @@ export function SsoLanding(properties: Properties) {
   }
 
   async function exchange(code: string): Promise<Outcome> {
-    const outcome = await post(paths.exchangeSsoCode, { code })
+    const outcome = await post(routes.exchangeSsoCode.path, { code })
     // `replace` makes the Back button skip this page
     if (outcome.kind === 'done') location.replace(destination)
     return outcome
@@ -211,7 +211,7 @@ async function signedInAs(): Promise<string | null> {
   delete window.earlyLookUp // a later call sends a new request
   try {
     const request = { cache: 'no-store', signal: window.abortAfter(lookUpMs) } as const
-    const response = await (early ?? fetch(paths.getSession, request))
+    const response = await (early ?? fetch(routes.getSession.path, request))
     const body = (await response?.json()) as { user?: { email: string } } | undefined
     return body?.user?.email ?? null
   } catch {

@@ -1,4 +1,4 @@
-import * as paths from '../../../lib/contract/paths'
+import * as routes from '../../../lib/contract/routes'
 import { hashSecret, newSecret } from '../../../lib/crypto/secret'
 import { keepSecret, newAddress } from '../secrets'
 
@@ -40,7 +40,7 @@ export function authorize(
     token && `session=${token}`,
     refreshToken && `refresh=${refreshToken}`,
   ].filter(Boolean)
-  return fetch(`${base}${paths.authorize}?${query}`, {
+  return fetch(`${base}${routes.authorize.path}?${query}`, {
     redirect: 'manual',
     headers: {
       'X-Forwarded-For': newAddress(),

@@ -1,4 +1,4 @@
-import * as paths from '../../../lib/contract/paths'
+import * as routes from '../../../lib/contract/routes'
 import { enableUser } from '../../../lib/user/user'
 import type { Account, Tokens } from '../databases/account'
 import { documentedFetch } from '../documents/documented'
@@ -59,11 +59,12 @@ export async function startTwoServers(
   const next = () => servers[turn++ % 2]!.url
   const post: TwoServers['post'] = (path, body, headers) =>
     postTo(next() + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
-  const refresh = (refreshToken: string) => post(paths.refreshSession, { refreshToken })
+  const refresh = (refreshToken: string) =>
+    post(routes.refreshSession.path, { refreshToken })
   const isLive = async ({ token, refreshToken }: Tokens) => {
     const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
     const [session, refreshed] = await Promise.all([
-      documentedFetch(next() + paths.getSession, { headers }),
+      documentedFetch(next() + routes.getSession.path, { headers }),
       refresh(refreshToken),
     ])
     await session.arrayBuffer()
@@ -93,7 +94,7 @@ export async function startTwoServers(
       succeeded(await post(resetPath, { token: resetToken, password: newPassword() }))
     },
     signOut: async (session, refreshCookieOf) => {
-      succeeded(await post(paths.signOut, {}, cookies(session, refreshCookieOf)))
+      succeeded(await post(routes.signOut.path, {}, cookies(session, refreshCookieOf)))
     },
     alive: async (tokens) => {
       const live = await Promise.all(tokens.map(isLive))

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { exchangeSsoCode } from '../../../lib/contract/paths'
+import { exchangeSsoCode } from '../../../lib/contract/routes'
 
 /**
  * Sends raw bytes part by part, and returns everything that is received until the
@@ -39,4 +39,4 @@ export function open(url: string, sent = ''): { socket: Socket; received: () => 
  * for up to ten seconds.
  */
 export const slowExchange = (address: string, length = 20) =>
-  `POST ${exchangeSsoCode} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{`
+  `POST ${exchangeSsoCode.path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{`

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { substitutePage } from '@/lib/brand/substitute-page'
-import * as paths from '@/lib/contract/paths'
+import * as routes from '@/lib/contract/routes'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { type AddToLog, route, seeOther } from '@/lib/http/route'
 import { isNavigation } from '@/lib/http/same-origin'
@@ -17,7 +17,7 @@ import { env } from '@/lib/settings/env'
  * §4.1) with PKCE (RFC 7636).
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'authorize', method: 'GET' },
+  routes.authorize,
   async ({ request: { headers, url }, addToLog }) => {
     const { search } = new URL(url)
     const { DASHBOARD_CALLBACK_URLS, DASHBOARD_URL, PUBLIC_URL, SIGN_IN_URL } = env()
@@ -25,7 +25,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       ? readAuthorizeRequest(search, DASHBOARD_CALLBACK_URLS)
       : 'not_a_navigation'
     if (typeof asked === 'string') return explain(headers, asked, addToLog)
-    const next = nextDestination(paths.authorize + search, PUBLIC_URL, DASHBOARD_URL)
+    const next = nextDestination(
+      routes.authorize.path + search,
+      PUBLIC_URL,
+      DASHBOARD_URL,
+    )
     if (!next) return explain(headers, 'state_too_long', addToLog)
 
     const { redirectUri, state, codeChallenge } = asked

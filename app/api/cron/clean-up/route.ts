@@ -1,3 +1,4 @@
+import { runCleanUp } from '@/lib/contract/routes'
 import { deleteExpiredRows } from '@/lib/database/clean-up'
 import { cronRoute } from '@/lib/http/cron'
 import { logExpiringCertificates } from '@/lib/sso/manage/certificate-warnings'
@@ -9,7 +10,7 @@ const timeLimitMs = 30_000
  * (see vercel.json).
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute(
-  'clean-up',
+  runCleanUp,
   async () => {
     const deleted = await deleteExpiredRows(timeLimitMs)
     await logExpiringCertificates()

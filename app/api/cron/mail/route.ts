@@ -1,3 +1,4 @@
+import { sendMails } from '@/lib/contract/routes'
 import { cronRoute } from '@/lib/http/cron'
 import { sendDueMails } from '@/lib/mail/sender'
 import { sendsMail } from '@/lib/settings/env'
@@ -6,7 +7,7 @@ const timeLimitMs = 20_000
 
 /** Sends the emails that are due. Vercel calls it regularly (see vercel.json). */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute(
-  'mail',
+  sendMails,
   async () => ({
     tried: sendsMail() ? await sendDueMails(timeLimitMs) : 0,
   }),

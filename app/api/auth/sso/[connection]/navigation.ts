@@ -34,11 +34,11 @@ type SignIn = {
  * how the provider responds.
  */
 export function ssoRoute(
-  name: string,
+  definition: { name: string; method: 'GET' | 'POST' },
   response: Provider['response'] | null,
   work: Work,
 ) {
-  return route({ name, method: response === 'form' ? 'POST' : 'GET' }, async (call) => {
+  return route(definition, async (call) => {
     const { request, requestId, params, addToLog, setCookies } = call
     const returnTo: ReturnTo = { next: null }
     // reference.tsx shows the ID

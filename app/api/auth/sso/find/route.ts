@@ -1,4 +1,5 @@
 import { invalid } from '@/lib/contract/errors'
+import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
 import { nextDestination } from '@/lib/http/next-path'
 import { route } from '@/lib/http/route'
@@ -10,7 +11,7 @@ import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
  * demands. Scripts get JSON.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'sso-find', method: 'POST' },
+  routes.findSsoConnection,
   async ({ request }) => {
     const form = await readForm(request)
     const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()

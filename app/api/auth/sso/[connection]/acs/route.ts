@@ -1,3 +1,4 @@
+import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
 import { startPath } from '@/lib/sso/connection'
 import { beganAgain } from '@/lib/sso/next-sign-in'
@@ -10,7 +11,7 @@ const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
  * exchange checks the browser.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
-  'sso-acs',
+  routes.finishSaml,
   'form',
   async (signIn) => {
     const { request, connection, addToLog, setCookies } = signIn

@@ -1,3 +1,4 @@
+import * as routes from '@/lib/contract/routes'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { finishSignIn, ssoRoute } from '../navigation'
@@ -7,7 +8,7 @@ import { finishSignIn, ssoRoute } from '../navigation'
  * this browser.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
-  'sso-callback',
+  routes.finishOidc,
   'query',
   async (signIn) => {
     const { request, setCookies } = signIn

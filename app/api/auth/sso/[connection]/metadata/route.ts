@@ -1,10 +1,11 @@
 import { ApiError } from '@/lib/contract/errors'
+import * as routes from '@/lib/contract/routes'
 import { route } from '@/lib/http/route'
 import { findConnection, isSaml } from '@/lib/sso/connection'
 import { publicSettings, serviceMetadata } from '@/lib/sso/saml/service-provider'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'sso-metadata', method: 'GET' },
+  routes.getSamlMetadata,
   async ({ params, addToLog }) => {
     const connection = await findConnection(params.connection!)
     if (!connection || !isSaml(connection)) throw new ApiError('NOT_FOUND')

@@ -1,3 +1,4 @@
+import * as routes from '@/lib/contract/routes'
 import { newSecret } from '@/lib/crypto/secret'
 import { urlAtPublicHost } from '@/lib/http/public-host'
 import { findBrowserSession } from '@/lib/session/authorize'
@@ -13,7 +14,7 @@ import { destinationOf, landing, ssoRoute } from '../navigation'
  * identity provider.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
-  'sso-start',
+  routes.startSso,
   null,
   async (signIn) => {
     const { request, connection, provider, returnTo, addToLog, setCookies } = signIn
