@@ -125,6 +125,9 @@ async function serve(dev: boolean): Promise<void> {
       if (headers.cookie)
         headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
     }
+    // Next.js compresses responses of every size. Those of the API are small, and have
+    // secrets.
+    if (url.startsWith('/api/')) delete headers['accept-encoding']
     forbidTransform(response)
     const forwardedFor = [
       headers['x-forwarded-for'] ?? [],

@@ -1,11 +1,11 @@
 import { decodeJwt } from 'jose'
-import { signSessionToken } from '../../../lib/session/jwt'
+import { signJwt } from '../../../lib/crypto/sign-jwt'
+import { env } from '../../../lib/settings/env'
 import { keepSecret } from '../secrets'
 
-/** Returns a JWT of the same session that has expired. */
+/** Returns a JWT with the same claims that has expired. */
 export function expireToken(token: string): string {
-  const { sub, sid, iat, email } = decodeJwt<{ sid: string; email: string }>(token)
-  const times = { authenticatedAt: iat! - 60, issuedAt: iat! - 60, expiresAt: iat! - 1 }
-  const session = { userId: sub!, sessionId: sid, email, connection: null, amr: null }
-  return keepSecret(signSessionToken({ ...session, ...times }))
+  const claims = decodeJwt(token)
+  const times = { iat: claims.iat! - 60, exp: claims.iat! - 1 }
+  return keepSecret(signJwt('JWT', { ...claims, ...times }, env().SESSION_SIGNING_KEYS))
 }

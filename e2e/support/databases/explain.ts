@@ -129,7 +129,8 @@ async function run(): Promise<void> {
     plans[statement.trim().replaceAll(/\s+/g, ' ')] =
       explained.rows[0]['QUERY PLAN'][0].Plan
   }
-  console.log(JSON.stringify(plans))
+  // The exit would discard what the reader has not taken from the pipe yet.
+  await new Promise((resolve) => process.stdout.write(JSON.stringify(plans), resolve))
 }
 
 /**
