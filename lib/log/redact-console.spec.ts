@@ -10,6 +10,7 @@ test('the output contains no query and no password of a URL', () => {
       'fetch http://…@host:80/path?… failed',
     ],
     ["'http://user:se@cret@host/a@b'", "'http://…@host/a@b'"],
+    ['X must be a URL like redis://user:password@host:6379', undefined],
     ['at file:///app/node_modules/@prisma/x.js:1:1', undefined],
     ['Is it ready? x=1, input: 7', undefined],
   ] as const)

@@ -18,8 +18,9 @@ export function redactConsole(): void {
  * password with `…`. Removes each malformed URL that an error of Node.js quotes.
  */
 export function redactUrls(text: string): string {
+  // Messages about settings have examples with the words `user:password`.
   return text
     .replace(/(?<=[\w/)\]%.~-])\?[\w.~%-]+=[^\s'"<>`]*/g, '?…')
-    .replace(/(?<=:\/\/)[^\s/'"<>`]+@/g, '…@')
+    .replace(/(?<=:\/\/)(?!user:password@)[^\s/'"<>`]+@/g, '…@')
     .replace(/(?<=\binput: )(['"`]).*\1/g, '…')
 }
