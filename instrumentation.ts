@@ -3,6 +3,7 @@ export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   if (process.env.NODE_ENV === 'production')
     (await import('./lib/log/redact-console')).redactConsole()
+
   const {
     emptySettings,
     env,
@@ -11,27 +12,33 @@ export async function register(): Promise<void> {
     stopUnlessConfigured,
     unencryptedUrls,
   } = await import('./lib/settings/env')
+
   const empty = emptySettings(process.env)
   if (empty.length > 0)
     (await import('./lib/log/log')).log.warn(
       { settings: empty },
       'settings are present but empty: their defaults apply',
     )
+
   const renamed = renamedSetting(process.env)
   if (renamed) (await import('./lib/log/log')).log.warn(renamed)
+
   stopUnlessConfigured()
   const ignored = ignoredParameters(process.env.DATABASE_URL)
+
   if (ignored.length > 0)
     (await import('./lib/log/log')).log.warn(
       { parameters: ignored },
       'parameters of DATABASE_URL have no effect',
     )
+
   const unencrypted = process.env.NODE_ENV === 'production' ? unencryptedUrls(env()) : []
   for (const setting of unencrypted)
     (await import('./lib/log/log')).log.warn(
       { setting },
       'this URL leads to another host without TLS',
     )
+
   // Loads Prisma's query compiler, so that the first request does not wait for it. Opens
   // no connection.
   await (await import('./lib/database/prisma')).prisma().$connect()

@@ -14,11 +14,14 @@ const brandPaths = Object.values(brandFiles()) // files whose names only the bui
 export async function proxy(request: NextRequest): Promise<Response> {
   const { pathname } = request.nextUrl
   if (brandPaths.includes(pathname)) return NextResponse.next()
+
   // The preview sets the Content-Security-Policy of the page that it shows.
   if (process.env.HAS_PREVIEW && /^\/preview(\/|$)/.test(pathname))
     return NextResponse.next()
+
   // Loaded on first use, because loading it at start would delay the first response of a
   // process.
   const { respond } = await import('./app/_proxy/respond')
+
   return respond(request)
 }

@@ -32,6 +32,7 @@ export default function ErrorPage({
   useEffect(() => {
     import('./_ui/styles.css') // the document from Next.js has no styles
   }, [])
+
   return (
     <Screen app={app} title={title} icon="wrong" focus>
       <p>{body}</p>

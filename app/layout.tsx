@@ -22,6 +22,7 @@ const themeColors = (['light', 'dark'] as const).flatMap((scheme) => [
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error, footer } = await texts()
+
   // suppressHydrationWarning is needed because browsers hide nonces from scripts,
   // including React.
   return (

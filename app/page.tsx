@@ -22,6 +22,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const token = cookieOf(requestHeaders, 'session')
   const refreshToken = cookieOf(requestHeaders, 'refresh')
   const valid = token ? await lookUp('a session', findSession(token)) : null
+
   const session =
     valid ??
     (refreshToken
@@ -30,6 +31,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
 
   const { next: wanted, 'signed-out': signedOut } = await searchParams
   const next = nextDestination(wanted, PUBLIC_URL, DASHBOARD_URL)
+
   if (!session) {
     return (
       <Screen
@@ -55,9 +57,11 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
       </Screen>
     )
   }
+
   const locale = localeOf(requestHeaders)
   const nonce = requestHeaders.get('x-nonce')
   const destination = next ?? (isThisPage(DASHBOARD_URL) ? null : DASHBOARD_URL)
+
   return (
     <>
       <script

@@ -34,6 +34,7 @@ export function runCommand(program: Program): void {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error // EPIPE: the reader, such as `head`, has closed the pipe
     })
+
   run(program).then(
     () => exitWhenPrinted(0),
     (error: Error) => {
@@ -58,12 +59,16 @@ async function run({
     partsOf(signatures.join(' '), /^--/),
     wrong,
   )
+
   if (values.help) return console.log(usage)
+
   const signature = signatures.find((each) =>
     wordsOf(each).every((word, at) => word === positionals[at]),
   )
+
   if (signature === undefined) {
     if (positionals.length === 0) throw new UsageError(usage)
+
     const hasTwoWords = signatures.some(
       (each) => each.startsWith(`${positionals[0]} `) && wordsOf(each).length > 1,
     )
@@ -71,16 +76,19 @@ async function run({
       `There is no command “${positionals.slice(0, hasTwoWords ? 2 : 1).join(' ')}”.`,
     )
   }
+
   const [words, parameters] = [wordsOf(signature), partsOf(signature, /^[[A-Z]/)]
   const unknown = Object.keys(values).find(
     (name) => !new RegExp(`(^| )--${name}(=| |$)`).test(signature),
   )
   if (unknown) throw wrong(`--${unknown} is not a flag of “${words.join(' ')}”.`)
+
   const given = positionals.slice(words.length)
   const missing = parameters[given.length]
   if (missing && !missing.startsWith('[')) throw wrong(`${missing} is missing.`)
   if (given.length > parameters.length)
     throw wrong(`“${given[parameters.length]}” is not expected.`)
+
   await within(async () => {
     const targets = parameters.map((name, at) => find[name]?.(given[at]!) ?? given[at])
     await commands[signature]!(...(await Promise.all(targets)), values)
@@ -93,6 +101,7 @@ function readArguments(flags: string[], wrong: (problem: string) => UsageError) 
   }
   for (const [name = '', value = ''] of flags.map((flag) => flag.slice(2).split('=')))
     options[name] = { type: value ? 'string' : 'boolean', multiple: value.endsWith('…') }
+
   try {
     return parseArgs({ allowPositionals: true, allowNegative: true, options })
   } catch (error) {

@@ -57,13 +57,16 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
     throw new UsageError(
       `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
     )
+
   const domains = domainsOf(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
+
   const { settings, secrets, notes } = await provider.add.settingsFrom(
     { slug, domains },
     flags,
     read,
   )
+
   const {
     name = slug,
     provision = false,
@@ -71,6 +74,7 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
     allowPasswords = false,
     sessionHours,
   } = ownSettings(flags)
+
   const own = { slug, name, provision, listed, allowPasswords, sessionHours }
   await connections.addConnection({ ...own, settings, secrets: secrets!, domains })
   console.log([...notes, `Added ${slug}.`].join('\n'))
@@ -98,11 +102,14 @@ function ownSettings({
 }: Flags) {
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
+
   const hours = flags['session-hours']
   if (hours && !(/^\d{1,3}$/.test(hours) && +hours >= 1 && +hours <= 168))
     throw new UsageError('--session-hours must be a whole number from 1 to 168.')
+
   // '' removes the setting
   const sessionHours = hours === undefined ? undefined : Number(hours) || null
+
   return { name: label.data, provision, listed, allowPasswords, sessionHours }
 }
 
@@ -110,8 +117,10 @@ const maxMetadataBytes = 1024 * 1024
 
 async function read(url: string): Promise<Buffer> {
   if (!/^https?:/i.test(url)) return readInput(url)
+
   const { error } = ProviderUrl.safeParse(url)
   if (error) throw new UsageError(`--metadata ${error.issues[0]!.message}.`)
+
   const response = await fetchBounded(
     url,
     { signal: AbortSignal.timeout(10_000) },
@@ -119,8 +128,10 @@ async function read(url: string): Promise<Buffer> {
   ).catch((cause) => {
     throw new Error(`${url} can’t be fetched: ${cause.message}`)
   })
+
   if (!response.ok)
     throw new Error(`${url} can’t be fetched: the response is ${response.status}.`)
+
   return Buffer.from(await response.arrayBuffer())
 }
 
@@ -138,6 +149,7 @@ async function printEntries(
     ([label, value]) => value !== known[label],
   )
   if (entries.length > 0) console.log('\nAt the identity provider, enter:')
+
   for (const [label, value] of entries) console.log(`  ${label.padEnd(28)} ${value}`)
 }
 
@@ -159,6 +171,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
     throw new UsageError(
       `--${unknown} is not a flag of a connection of the kind ${stored.kind}.`,
     )
+
   const removedDomains = domainsOf(flags['remove-domain'])
   const added = domainsOf(flags.domain)
   const domains = [...new Set([...before.domains, ...added])].filter(
@@ -167,6 +180,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
   const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
+
   // a new client at the provider needs all of our values, not only the changed ones
   const clientOf = (settings: object) =>
     'clientId' in settings ? settings.clientId : null
@@ -184,16 +198,19 @@ async function apply(
   const after = await existing(before.slug)
   const lines = differences(before, after)
   if (change.secrets) lines.push('secrets: replaced')
+
   console.log(
     [
       `Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`,
       ...lines,
     ].join('\n  '),
   )
+
   for (const note of change.notes) console.log(note)
   const isNew = (domain: string) =>
     before.allowPasswords || !before.domains.includes(domain)
   if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
+
   return after
 }
 
@@ -204,14 +221,17 @@ function differences(before: ListedConnection, after: ListedConnection): string[
     const text = String(value ?? 'none')
     return text.startsWith('-----BEGIN ') ? certificateText(text) : text
   }
+
   const textsOf = ({ id, users, encryptedSecrets, settings, ...own }: ListedConnection) =>
     Object.fromEntries(
       Object.entries({ ...own, ...settings }).map(([key, value]) => [key, textOf(value)]),
     )
+
   const [old, current] = [textsOf(before), textsOf(after)]
   const changed = Object.keys({ ...old, ...current }).filter(
     (key) => old[key] !== current[key],
   )
+
   return changed.flatMap((key) =>
     key === 'certificates'
       ? compareCertificates(before, after)
@@ -225,9 +245,11 @@ function compareCertificates(
   after: ListedConnection,
 ): string[] {
   if (!isSaml(before) || !isSaml(after)) return []
+
   const [old, current] = [before.settings.certificates, after.settings.certificates]
   const added = current.filter((pem) => !old.includes(pem))
   const removed = old.filter((pem) => !current.includes(pem))
+
   return [
     ...added.map((pem) => `certificate added: ${certificateText(pem)}`),
     ...removed.map((pem) => `certificate removed: ${certificateText(pem)}`),
@@ -248,12 +270,14 @@ async function rotate(
 async function reencrypt(): Promise<void> {
   const connections = await listConnections()
   const problems: string[] = []
+
   for (const connection of connections)
     await decryptSecrets(connection)
       .then((secrets) => updateConnection(connection, { secrets }))
       .catch((error) =>
         problems.push(`${connection.slug}: ${(error.cause ?? error).message}`),
       )
+
   console.log(
     `Connections encrypted with the first key: ${connections.length - problems.length}.`,
   )
@@ -263,7 +287,9 @@ async function reencrypt(): Promise<void> {
     problems.push(
       `No key fits ${failed} second factors: npm run users -- remove-second-factor`,
     )
+
   if (problems.length > 0) throw new Error(problems.join('\n'))
+
   console.log('Once every process has that key first, ENCRYPTION_KEY needs no other.')
 }
 
@@ -308,11 +334,13 @@ async function reportWithoutWayIn(
 ): Promise<void> {
   const count = await connections.countWithoutWayIn(domains)
   if (count === 0) return
+
   console.log(`Users of its domains who can no longer sign in: ${count}.`)
   if (mayReset)
     return console.log(
       'They can choose a password by a reset link: npm run users -- invite EMAIL',
     )
+
   for (const domain of domains)
     console.log(
       `To allow them a password: npm run users -- allow-password --domain ${domain}`,
@@ -343,6 +371,7 @@ function summaryOf(connection: ListedConnection): string {
     sessionHours,
     disabledAt,
   } = connection
+
   const extras = [
     provision && 'provisions',
     listed && 'has a button',
@@ -350,6 +379,7 @@ function summaryOf(connection: ListedConnection): string {
     allowPasswords && 'passwords allowed',
     disabledAt && `disabled since ${disabledAt.toISOString()}`,
   ]
+
   const always = [
     slug,
     settings.kind,
@@ -357,6 +387,7 @@ function summaryOf(connection: ListedConnection): string {
     domains.join(','),
     `users: ${users}`,
   ]
+
   return [...always, ...extras.filter(Boolean)].join('  ')
 }
 

@@ -21,6 +21,7 @@ const command =
   async (email: string, { create = false, json = false }) => {
     checkAddress(email, create)
     if (create) await createUser(email)
+
     const user = await findUserByEmail(email)
     if (!user)
       throw new UsageError(`There is no user ${email}. Add --create to create it.`)
@@ -28,8 +29,10 @@ const command =
       console.error(`${user.email} is disabled: the link will not work.`)
     if (user.ssoOnly && issue === issueResetToken)
       console.error(`${user.email} can only sign in through SSO: the link will not work.`)
+
     const { secret, expiresAt } = await issue(user.id)
     const url = env().PUBLIC_URL + path + secret
+
     console.log(
       json
         ? JSON.stringify({ secret, url, expiresAt })

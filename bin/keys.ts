@@ -40,6 +40,7 @@ type Setting = keyof typeof settings
 function rotate(inUse: string, name: Setting): void {
   const { step, json } = rotateSigningKeys(inUse)
   const [wait, living, otherwise] = settings[name]
+
   const instructions = {
     publish: `Step 1 of 3: a new key is published; the old key still signs.
 Set this value as ${name} and deploy. When no process uses the previous value any more, wait 10 minutes:
@@ -52,6 +53,7 @@ Then run this command again.`,
 Continue only if step 2 was deployed everywhere at least ${wait} ago; otherwise ${otherwise}.
 Set this value as ${name} and deploy. The rotation is then complete.`,
   }
+
   console.error(instructions[step])
   console.log(json)
 }
@@ -76,6 +78,7 @@ const withKeys =
     const advice =
       'Create it with `npm run keys -- new`. (`npm run dev` uses its own, in .data/.)'
     if (!json) throw new UsageError(`${name} is not set. ${advice}`)
+
     try {
       work(json, name)
     } catch (error) {

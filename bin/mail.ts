@@ -25,6 +25,7 @@ function requireMail(): void {
 async function status({ json = false }: { json?: boolean }): Promise<void> {
   const kinds = await outboxStatus()
   if (kinds.length === 0 && !json) console.log('No emails in the past day.')
+
   for (const counts of kinds) {
     const { kind, waiting, tried, sent, gaveUp } = counts
     const text = `${kind}: ${sent} sent, ${waiting} waiting (${tried} of them after an attempt), ${gaveUp} given up`
@@ -42,7 +43,9 @@ async function retry(): Promise<void> {
 async function test(address: string): Promise<void> {
   const recipient = parseEmailAddress(address)
   if (recipient === null) throw new UsageError(`“${address}” is not an email address.`)
+
   requireMail()
+
   try {
     await sendMail(recipient, async () => composeTest())
   } catch (error) {
@@ -53,6 +56,7 @@ async function test(address: string): Promise<void> {
     const problem = `${code}: ${message}`
     throw new Error(code === 'EAUTH' ? `${problem}\n${adviceOnPasswords}` : problem)
   }
+
   console.log(`The server accepted a test email to ${recipient}.`)
 }
 

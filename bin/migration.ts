@@ -12,6 +12,7 @@ NAME may contain lower-case letters, digits and underscores, for example add_con
 
 async function draft(name: string): Promise<void> {
   if (!/^[a-z0-9_]+$/.test(name)) throw new UsageError(usage)
+
   // Any PostgreSQL server works. Without DATABASE_URL, starts the embedded server of the
   // tests, which needs no network.
   const { DATABASE_URL } = process.env
@@ -24,6 +25,7 @@ async function draft(name: string): Promise<void> {
   const unchanged =
     'prisma/schema.prisma has not changed since the newest committed migration. Nothing was written.'
   if (!sql) return console.log(unchanged)
+
   const folder = `prisma/migrations/${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)}_${name}`
   mkdirSync(project + folder)
   writeFileSync(`${project}${folder}/migration.sql`, sql)

@@ -37,9 +37,11 @@ async function serve(dev: boolean): Promise<void> {
     NODE_ENV: dev ? 'development' : 'production',
     NEXT_TELEMETRY_DISABLED: '1',
   })
+
   process.env.VERCEL = '' // An env file from Vercel sets VERCEL. Any client could then forge Vercel's headers.
   nextEnv.loadEnvConfig(process.cwd(), dev, { info: () => {}, error: console.error })
   process.chdir(dir)
+
   // If the reader of the log has ended, logging without a listener would throw an
   // uncaught exception.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
@@ -53,6 +55,7 @@ async function serve(dev: boolean): Promise<void> {
     Number(process.env.PORT || 3000),
     Number(process.env.TRUSTED_PROXIES || 0),
   ]
+
   // keepAliveTimeout is longer than in proxies, so that a proxy never reuses a connection
   // that is just closing.
   const timeouts = {
@@ -60,10 +63,12 @@ async function serve(dev: boolean): Promise<void> {
     requestTimeout: 30_000,
     keepAliveTimeout: 75_000,
   }
+
   const server = createServer({ maxHeaderSize: 64 * 1024, ...timeouts })
   server.timeout = 60_000 // ends connections of clients that stopped reading a response
   server.maxConnections = 4_000
   server.maxRequestsPerSocket = 1_000 // limits the requests that a client can pipeline
+
   // Next.js does not receive HOST, because it would then send its rewrites to 127.0.0.1
   // as requests to another server. It receives upgrades only in development, for hot
   // reload. In production, it would never close their sockets.
@@ -74,18 +79,23 @@ async function serve(dev: boolean): Promise<void> {
     hostname: 'localhost',
     httpServer: dev ? server : createServer(),
   })
+
   server.on('upgrade', (request, socket) => {
     if (!dev || hasForeignHost(request)) socket.destroy()
   })
 
   let isStopping = false
   let inProgress = 0
+
   async function stop(acceptMs: number) {
     if (isStopping) return
+
     isStopping = true
     if (dev || !server.listening) process.exit() // connections for hot reload never close
+
     const isTooLate = new Promise((resolve) => setTimeout(resolve, 30_000, true))
     await sleep(acceptMs)
+
     // first accepts the queued connections, because close() would reset them
     await new Promise(setImmediate)
     server.close()
@@ -96,46 +106,59 @@ async function serve(dev: boolean): Promise<void> {
     await globalThis.flushSpans?.() // see lib/log/tracing.ts
     process.exit()
   }
+
   process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // gives the proxy time to detect the stop
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev/dev.ts was killed
   await app.prepare()
   const handle = app.getRequestHandler()
   const admit = limitPerClient()
+
   function respond(request: IncomingMessage, response: ServerResponse) {
     if (dev && rejectForeignHost(request, response)) return // the preview signs anybody in
+
     inProgress++
     response.once('close', () => inProgress--)
     const { url = '', headers } = request
     response.shouldKeepAlive &&= !isStopping
     if (isStopping && url.startsWith(getHealth.path))
       return reject(response, 503, 'This process is about to stop.')
+
     const isTooLong = url.length > 8 * 1024 || url.split('&', 101).length > 100
     if (isTooLong && !headers.accept?.includes('text/html'))
       return reject(response, 414, 'The URL is too long.')
     if (isTooLong) request.url = '/long-url' // app/_proxy/respond.ts responds with a page
+
     try {
       decodeURIComponent(url.split('?', 1)[0] ?? '')
     } catch {
       return reject(response, 400, 'The path of the URL is malformed.') // Next.js would respond with 500
     }
+
     if (!methods.has(request.method ?? '')) request.method = 'DELETE' // Next.js fails on other methods
+
     hideSecretsOfPage(request)
+
     if (!dev) {
       for (const name in headers) if (internalHeader.test(name)) delete headers[name]
       if (headers.cookie)
         headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
     }
+
     // Next.js compresses responses of every size. Those of the API are small, and have
     // secrets.
     if (url.startsWith('/api/')) delete headers['accept-encoding']
+
     forbidTransform(response)
+
     const forwardedFor = [
       headers['x-forwarded-for'] ?? [],
       request.socket.remoteAddress ?? '',
     ]
       .flat()
       .join(', ')
+
     headers['x-forwarded-for'] = forwardedFor
+
     const isAdmitted = admit(
       forwardedClientKey(forwardedFor, trustedProxies),
       response,
@@ -146,19 +169,23 @@ async function serve(dev: boolean): Promise<void> {
           else reject(response, 500, 'Something went wrong.')
         }),
     )
+
     if (!isAdmitted)
       reject(response.setHeader('Retry-After', 5), 503, 'Too many requests are waiting.')
   }
+
   server.on('request', (request, response) => {
     // The response to a pipelined request gets its socket after the earlier responses
     // were sent.
     if (response.socket) respond(request, response)
     else response.once('socket', () => respond(request, response))
   })
+
   await once(
     server.listen({ port, host: process.env.HOST || '127.0.0.1', backlog: 1_024 }),
     'listening',
   )
+
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // for tests and the benchmark
 }
@@ -199,18 +226,23 @@ function limitPerClient(): (
   const outside = new AsyncResource('Server') // so that no request runs in the async context of another one
   const arrived: (() => void)[] = []
   const startAll = () => void arrived.splice(0).map((start) => start())
+
   return (client, response, start) => {
     const requests = clients.get(client) ?? { running: 0, waiting: new Set() }
     if (requests.running >= 16 && requests.waiting.size >= 256) return false
+
     clients.set(client, requests)
+
     function run() {
       requests.waiting.delete(run)
       requests.running++
+
       response.once('close', () => {
         requests.running--
         for (const next of requests.waiting) return next()
         if (requests.running === 0) clients.delete(client)
       })
+
       // Requests that start together send their statements together, so one iteration of
       // the event loop handles all results. Waits for two iterations, until the requests
       // that follow the last responses have arrived.
@@ -218,10 +250,12 @@ function limitPerClient(): (
       if (count === 1)
         outside.runInAsyncScope(() => setImmediate(() => setImmediate(startAll)))
     }
+
     if (requests.running < 16) run()
     else
       response.once('close', () => requests.waiting.delete(run)) &&
         requests.waiting.add(run)
+
     return true
   }
 }

@@ -61,13 +61,16 @@ async function add(email: string, flags: Flags): Promise<void> {
 async function allowPassword(email: string | undefined, given: Flags): Promise<void> {
   if ((given.domain === undefined) === (email === undefined))
     throw new UsageError('Name an EMAIL or a --domain.')
+
   const domain = asciiDomain(given.domain?.trim() ?? '')
   if (domain === null && !email)
     throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
+
   const changed = await users.allowPassword(
     domain ? { domain } : { userId: (await existing(email!)).id },
     !given.undo,
   )
+
   const who = given.undo
     ? 'Users who are no longer exempt from SSO'
     : 'Users who may now have a password'
@@ -85,8 +88,10 @@ async function rename(user: User, email: string, flags: Flags): Promise<void> {
   checkAddress(email, true)
   const ended = await users.renameUser(user, email, languageOf(flags))
   if (ended === null) throw new UsageError(`Another user has ${email}.`)
+
   reportEnded(`Renamed ${user.email} to ${(await findUserByEmail(email))!.email}.`, ended)
   if (!sendsMail()) return console.log('No mail server is set up: tell the user.')
+
   console.log('A notice to both addresses is on its way.')
   await sendDueMails(30_000)
 }
@@ -94,6 +99,7 @@ async function rename(user: User, email: string, flags: Flags): Promise<void> {
 async function removeSecondFactor(user: User, flags: Flags): Promise<void> {
   const ended = await removeSecondFactorOf(user.id, languageOf(flags))
   if (ended === null) throw new UsageError(`${user.email} has no second factor.`)
+
   reportEnded(`Removed the second factor of ${user.email}.`, ended)
   console.log(
     'This is what an attacker who has the password would ask for: was it the user who asked?',
@@ -107,6 +113,7 @@ async function remove(user: User): Promise<void> {
     `Deleted ${user.email}. Links to identity providers: ${identities}.`,
     sessions,
   )
+
   console.log(
     `What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored.`,
   )
@@ -139,6 +146,7 @@ async function existing(email: string): Promise<User> {
     throw new UsageError(
       `There is no user ${email}. Add it with npm run users -- add ${email}`,
     )
+
   return user
 }
 
@@ -167,18 +175,22 @@ async function link(
 /** Returns the issuer in the ID tokens or assertions of a connection. */
 async function issuerOf(connection: ListedConnection): Promise<string> {
   if (isSaml(connection)) return connection.settings.issuer
+
   const { discover } = await import('../lib/sso/oidc/sign-in')
   const { slug } = connection
+
   const { metadata } = await discover(connection as OidcConnection).catch((cause) => {
     throw new Error(
       `The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`,
       { cause },
     )
   })
+
   if (metadata.issuer.includes('{tenantid}'))
     throw new UsageError(
       `${slug} has several tenants: pass the --issuer of the subject, ${metadata.issuer}`,
     )
+
   return metadata.issuer
 }
 
@@ -194,6 +206,7 @@ async function unlink(user: User, { id, slug }: ListedConnection): Promise<void>
 async function invite(email: string, flags: Flags): Promise<void> {
   checkAddress(email, true)
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
+
   const language = languageOf(flags)
   await checkInvited(email)
 
@@ -202,6 +215,7 @@ async function invite(email: string, flags: Flags): Promise<void> {
   const queued = await queueInvitation(user.id, language)
   if (!queued)
     throw new UsageError(`${user.email} got too many emails recently. Try again later.`)
+
   console.log(
     `${added ? 'Added' : 'Invited'} ${user.email}. An email with a link follows.`,
   )
@@ -253,10 +267,12 @@ async function show(user: User, { json }: Flags): Promise<void> {
     return console.log(
       JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }),
     )
+
   console.log([user.email, user.id, ...stateOf(user)].join('  '))
   console.log(
     `Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`,
   )
+
   if (details.secondFactor) {
     const { enabledAt, recoveryCodesLeft: left, failures } = details.secondFactor
     const since = enabledAt.toISOString()
@@ -264,6 +280,7 @@ async function show(user: User, { json }: Flags): Promise<void> {
       `Second factor since ${since}, recovery codes left: ${left}, wrong codes: ${failures}`,
     )
   }
+
   for (const { connection, subject } of details.identities)
     console.log(`Linked to ${connection} as ${subject}`)
   const when = last
@@ -271,6 +288,7 @@ async function show(user: User, { json }: Flags): Promise<void> {
     : 'none in the past two weeks'
   console.log(`Last sign-in: ${when}`)
   console.log(`Live sessions: ${live.length}`)
+
   for (const { id, createdAt, rotatedAt, expiresAt, ...way } of live) {
     const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
     console.log(

@@ -45,11 +45,13 @@ async function add(
     throw new UsageError(
       `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
     )
+
   const token = await widgets.addWidget(slug, name ?? slug, origins)
   const pages =
     origins.length > 0
       ? `Pages of ${origins.join(', ')} may use it.`
       : 'No page may use it: approve an origin.'
+
   console.error(`Added ${slug}. This is its token, which is not shown again. ${pages}`)
   console.log(token)
 }
@@ -86,6 +88,7 @@ async function rotate(
   const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(keep) ?? []
   if (!amount)
     throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
+
   const seconds = Number(amount) * secondsOf[unit as keyof typeof secondsOf]
   const token = await widgets.rotateToken(widget, seconds)
   const old =
@@ -102,6 +105,7 @@ async function revoke(widget: ListedWidget, hint: string): Promise<void> {
     throw new UsageError(
       `${widget.slug} has no live token …${hint}. See npm run widgets -- show ${widget.slug}`,
     )
+
   console.log(
     `Revoked ${count === 1 ? 'the token' : `${count} tokens`} …${hint}. ${jwts}`,
   )
@@ -113,13 +117,16 @@ async function check(widget: ListedWidget, origin: string): Promise<void> {
     return console.log(
       `400 WIDGET_TOKEN_INVALID: ${slug} is disabled. npm run widgets -- enable ${slug}`,
     )
+
   if ((await widgets.countLiveTokens(widget)) === 0)
     return console.log(
       `400 WIDGET_TOKEN_INVALID: ${slug} has no live token. npm run widgets -- rotate ${slug}`,
     )
+
   widgets.demandOrigin(origin)
   if (origins.includes(origin))
     return console.log(`200: pages of ${origin} may use ${slug}.`)
+
   console.log(
     `403 ORIGIN_REJECTED: ${origin} is not approved. npm run widgets -- add-origin ${slug} ${origin}`,
   )

@@ -34,12 +34,14 @@ export async function sendRequest(
   const given = Object.fromEntries(new Headers(options.headers))
   const headers = { 'accept-encoding': 'identity', 'user-agent': 'node', ...given }
   const { request } = await import('undici')
+
   const sent = {
     method: method as Dispatcher.HttpMethod,
     headers,
     body: body?.toString() ?? null,
     signal,
   }
+
   return request(url, { ...sent, dispatcher: await dispatcher() })
 }
 
@@ -57,6 +59,7 @@ export async function fetchBounded(
   const { statusCode, headers, body } = await sendRequest(url, options)
   const chunks: Buffer[] = []
   let bytes = 0
+
   for await (const chunk of body) {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity')
       throw new ResponseRejected('encoding')
@@ -64,9 +67,11 @@ export async function fetchBounded(
     if (bytes > maxBytes) throw new ResponseRejected('size')
     chunks.push(chunk)
   }
+
   const pairs = Object.entries(headers).flatMap(([name, values = []]) =>
     [values].flat().map((value): [string, string] => [name, value]),
   )
+
   return new Response(bytes > 0 ? Buffer.concat(chunks) : null, {
     status: statusCode,
     headers: pairs,
@@ -89,8 +94,10 @@ async function dispatcher(): Promise<Dispatcher> {
     autoSelectFamilyAttemptTimeout: connectAttemptMs,
     lookup: lookUpOnce,
   }
+
   const { HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy } = readProxies(process.env)
   shared ??= new EnvHttpProxyAgent({ httpProxy, httpsProxy, connect, proxyTls: connect })
+
   return shared
 }
 

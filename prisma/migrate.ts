@@ -53,9 +53,11 @@ export async function applyMigrations(
       ...input,
       optInToShadowDatabase: false,
     })
+
     const edited = editedMigrationNames.join(', ')
     if (edited)
       throw new Error(`These migrations were edited after they were applied: ${edited}`)
+
     return (await engine.applyMigrations(input)).appliedMigrationNames
   } catch (error) {
     throw new Error(describe(error as Error & { code?: string }), { cause: error })
@@ -73,10 +75,12 @@ function readMigrations() {
       migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value } },
     }
   })
+
   const lockfile = {
     path: 'migration_lock.toml',
     content: readFileSync(`${folder}/migration_lock.toml`, 'utf8'),
   }
+
   return { baseDir: folder, lockfile, shadowDbInitScript: '', migrationDirectories }
 }
 
@@ -108,6 +112,7 @@ function describe({ name, code, message }: Error & { code?: string }): string {
     .replace(/^external connector error\n/, '')
     .replace(/\n +0: .*/s, '')
   if (migration) return `The migration ${migration} failed: ${text.trim()}`
+
   // the message is empty for a host with several IP addresses
   return text.trim() || code || name
 }
@@ -124,11 +129,13 @@ export async function draftMigration(url: string): Promise<string> {
     tag: 'schemaDatamodel' as const,
     files: [{ path: schema, content }],
   })
+
   try {
     const engine = await startEngine(connection)
     const newest = git('log', '-1', '--format=%H', '--', 'migrations')
     const from = fileOf(git('show', `${newest}:./schema.prisma`))
     const to = fileOf(readFileSync(schema, 'utf8'))
+
     const { stdout } = await engine.diff({
       from,
       to,
@@ -136,6 +143,7 @@ export async function draftMigration(url: string): Promise<string> {
       exitCode: null,
       filters,
     })
+
     return stdout?.includes('This is an empty migration') ? '' : (stdout ?? '')
   } finally {
     await connection.end()
@@ -162,13 +170,16 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
       await client.query('SET statement_timeout = 0')
     },
   })
+
   // Keeps the connection and its lock after an error. The engine causes an error if the
   // database has no tables.
   pool.query = async (...query: any): Promise<any> => {
     const client = await pool.connect()
     return client.query(...(query as [any])).finally(() => client.release())
   }
+
   pool.on('error', () => {}) // after the loss of the idle connection, the next query fails
+
   return pool
 }
 
@@ -182,10 +193,12 @@ async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
   }
   const factory = new PrismaPg(pool)
   const connect = factory.connect.bind(factory)
+
   factory.connect = async () => {
     const adapter = await connect()
     adapter.executeScript = async (script) => {
       if (script.includes('pg_temp.ascii_domains')) await makeAsciiDomains(pool)
+
       await pool
         .query(script)
         .catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
@@ -198,6 +211,7 @@ async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
             column,
             hint,
           }
+
           throw new DriverAdapterError({
             ...cause,
             originalCode: code,
@@ -205,8 +219,10 @@ async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
           })
         })
     }
+
     return adapter
   }
+
   return bindings.SchemaEngine.new(
     options,
     () => {},

@@ -27,6 +27,7 @@ export async function respond(request: NextRequest): Promise<Response> {
   for (const [name, value] of Object.entries(fixedHeaders))
     response.headers.set(name, value)
   if (findPage(path).hasForm) response.headers.set('Referrer-Policy', 'same-origin')
+
   return response
 }
 
@@ -55,6 +56,7 @@ async function forwardToPage(
   headers.set('Content-Security-Policy', policy) // Next.js reads the nonce from this header
 
   const url = request.nextUrl.clone()
+
   // `notFound()` in the page would render in the browser only. The paths of Next.js's own
   // pages begin with `/_`.
   const isMissing = path === '/forgot-password' && !sendsMail()
@@ -71,8 +73,10 @@ async function forwardToPage(
     url.href === request.nextUrl.href
       ? NextResponse.next({ request: { headers } })
       : NextResponse.rewrite(url, { request: { headers } })
+
   for (const cookie of await makeCookies(request, path))
     response.headers.append('Set-Cookie', cookie)
+
   return response
 }
 

@@ -18,6 +18,7 @@ type Properties = {
 export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   const [name, setName] = useState<'code' | 'recoveryCode'>('code')
   const isCode = name === 'code'
+
   const exchange = () => {
     const field = form.input('code')!
     field.value = ''
@@ -25,6 +26,7 @@ export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
     form.setProblem(null)
     setName(isCode ? 'recoveryCode' : 'code')
   }
+
   return (
     <Field
       id="code"

@@ -18,6 +18,7 @@ export function Footer({
     [texts.privacy, PRIVACY_URL],
     [texts.terms, TERMS_URL],
   ].filter(([, url]) => url)
+
   return (
     <footer className="footer">
       {links.length > 0 && (

@@ -32,6 +32,7 @@ export function useForm(isUsable = true, first: Problem | null = null) {
     Math.max('waitSeconds' in step ? step.waitSeconds : 0, gaveUp ? longWaitSeconds : 0),
     step,
   )
+
   const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
 
   const input = (name: Problem['field']) =>
@@ -49,14 +50,17 @@ export function useForm(isUsable = true, first: Problem | null = null) {
     attempt: () => Promise<Sent>,
   ): Promise<Sent | null> {
     if (isSending.current || (canRetry && !wait.isOver)) return null
+
     setProblem(wrong)
     if (wrong) {
       setStep({ kind: 'ready' })
       return null
     }
+
     isSending.current = true
     const outcome = await track(attempt(), canRetry)
     isSending.current = false
+
     return outcome
   }
 
@@ -119,6 +123,7 @@ export function Form({
   const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
   const { tab = title, action, scripts, children } = rest
   const { limited, unavailable, unknown, failed } = texts
+
   const messages: Partial<Record<string, Message>> = {
     limited,
     unavailable,
@@ -126,6 +131,7 @@ export function Form({
     unknown,
     failed,
   }
+
   const message = (form.gaveUp && texts.gaveUp) || messages[step.kind]
 
   useLayoutEffect(() => {

@@ -15,6 +15,7 @@ export type IconName = 'busy' | keyof typeof paths
 /** The icon of a screen. Decorative: hidden from screen readers. */
 export function Icon({ icon }: { icon: IconName }) {
   if (icon === 'busy') return <span className="icon busy" aria-hidden="true" />
+
   return (
     <span className={`icon ${icon}`} aria-hidden="true">
       <svg viewBox="0 0 24 24">

@@ -46,6 +46,7 @@ export async function outcomeOf({
 }: Sent): Promise<Outcome> {
   const response = await pending.catch(() => null)
   if (!response) return { kind: 'unknown', requestId: sentId }
+
   // {} if the body is incomplete, or sent by a proxy
   const body: Body = (await response.json().catch(() => null)) ?? {}
   const { ok, code, issues, outcome, secret, uri, enrolment, recoveryCodes, returnTo } =
@@ -54,6 +55,7 @@ export async function outcomeOf({
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
   if (ok || code === 'SECOND_FACTOR_REQUIRED')
     return { kind: 'done', code, secret, uri, enrolment, recoveryCodes, returnTo }
+
   // Only the status is checked, because a firewall may have sent the response.
   if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
@@ -61,5 +63,6 @@ export async function outcomeOf({
     return { kind: 'unavailable', waitSeconds, requestId }
   if ([400, 401, 409].includes(response.status) || code === 'SECOND_FACTOR_LOCKED')
     return { kind: 'rejected', code, issue: issues?.[0], requestId }
+
   return { kind: 'failed', requestId }
 }

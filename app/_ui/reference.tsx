@@ -20,6 +20,7 @@ export function Reference({ id: given, shared }: Properties) {
   const [inUrl, setInUrl] = useState<string>()
   useEffect(() => setInUrl(/^#([\da-f-]{32,36})$/.exec(location.hash)?.[1]), [])
   const id = given === '#' ? inUrl : given
+
   return (
     id && (
       <div className="reference">

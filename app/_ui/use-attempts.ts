@@ -31,6 +31,7 @@ export function useAttempts(hasSecret: boolean) {
     const outcome = await pending
     clearTimeout(timer)
     setStep(outcome)
+
     return outcome
   }
 

@@ -16,18 +16,22 @@ export function useWait(waitSeconds: number, attempt: unknown): Wait {
     () => navigator.onLine,
     () => true,
   )
+
   const endsAt = useMemo(
     () => (waitSeconds ? performance.now() + waitSeconds * 1000 : 0),
     [attempt, waitSeconds],
   )
+
   useEffect(() => {
     if (!endsAt) return
     const timer = setInterval(() => setNow(performance.now()), 250)
     return () => clearInterval(timer)
   }, [endsAt])
+
   const seconds = endsAt
     ? Math.max(0, Math.ceil((endsAt - Math.max(now, performance.now())) / 1000))
     : 0
+
   return { seconds, online, isOver: seconds === 0 && online }
 }
 

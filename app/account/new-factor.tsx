@@ -17,9 +17,11 @@ export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) 
       setModules((await import('uqr')).encode(uri, { border: 4 }).data)
     draw().catch(() => {}) // without the QR code, the user can use the link or the key
   }, [uri])
+
   const dark = modules.flatMap((row, y) =>
     row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
   )
+
   return (
     <>
       <h2 className="step" tabIndex={-1} ref={takeFocus}>
@@ -63,6 +65,7 @@ export function RecoveryCodes(
   const [url] = useState(() =>
     URL.createObjectURL(new Blob([`${app}, ${email}: ${texts.codes}\n\n${text}\n`])),
   )
+
   return (
     <Screen app={app} title={texts.save} icon="good" focus>
       <p>{texts.saveBody}</p>

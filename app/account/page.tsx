@@ -26,6 +26,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   const token = cookieOf(requestHeaders, 'session')
   const session = token ? await lookUp('a session', findSession(token)) : null
   if (!session) redirect('/?next=/account')
+
   const sessions = await lookUp('the sessions', listSessions(session))
   const hasPassword =
     env().PASSWORD_SIGN_IN &&
@@ -33,6 +34,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   const factor = hasPassword
     ? await lookUp('a second factor', findSecondFactor(session.userId))
     : null
+
   const {
     app,
     account,
@@ -44,12 +46,14 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     secondFactor,
     shared,
   } = await texts()
+
   const { change, done, problem } = await searchParams
   const changes: Change[] = factor?.enabledAt
     ? ['newCodes', 'switchOff']
     : factor?.available
       ? ['setUp']
       : []
+
   const chosen = changes.find((each) => each === change)
   if (chosen)
     return (
@@ -62,13 +66,16 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
         />
       </NeedsScript>
     )
+
   const success = textOf(done, account.done)
   const [wrong, rejected] = [
     problem === 'wrong' ? account.wrong : null,
     textOf(problem, reset.issues),
   ]
+
   const error = wrong ?? rejected ?? textOf(problem, account.problems)
   const locale = localeOf(requestHeaders)
+
   return (
     <>
       <title>{`${error ? shared.errorPrefix : success ? `${success} ` : ''}${account.title} – ${app}`}</title>

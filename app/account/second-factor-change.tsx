@@ -49,13 +49,16 @@ export function SecondFactorChange({
       empty ? { field, text: texts.empty[field] } : null,
       () => post(path, { ...given, enrolment: started?.enrolment }),
     )
+
     if (outcome?.kind === 'rejected') {
       const { code } = outcome
+
       // Opens the account page again. It shows changes that another tab made, and renews
       // the session.
       if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID')
         return location.replace('/account')
       if (code === 'CHALLENGE_INVALID') setStarted(null)
+
       const isPassword = code === 'SIGN_IN_INVALID'
       form.setProblem(
         isPassword
@@ -63,8 +66,10 @@ export function SecondFactorChange({
           : codeProblem(outcome, texts),
       )
     }
+
     if (outcome?.kind !== 'done') return
     if (change === 'switchOff') return location.replace(doneUrl)
+
     setStarted(outcome)
     form.setStep({ kind: 'ready' })
   }
@@ -72,6 +77,7 @@ export function SecondFactorChange({
   const doneUrl = `/account?done=${change}`
   if (started?.recoveryCodes)
     return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
+
   return (
     <>
       <Form

@@ -25,6 +25,7 @@ export function AskAgain({ language, shared, again, children }: Properties) {
     const passed = (Date.now() - Number(window.kept('asked') ?? Date.now())) / 1000
     setSeconds(Math.min(Math.max(waitSeconds - passed, 0), waitSeconds))
   }, [])
+
   return (
     <>
       <div className="needs-script">

@@ -23,6 +23,7 @@ export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Prop
     )
     if (outcome?.kind === 'rejected') form.setProblem(noAddress())
     if (outcome?.kind !== 'done') return
+
     window.keep('asked', String(Date.now()))
     location.assign('/forgot-password?sent')
   }

@@ -14,11 +14,14 @@ export default async function ForgotPasswordPage({
 }: PageProps<'/forgot-password'>) {
   // for a spelling of the path that page-proxy.ts did not recognize
   if (!sendsMail()) notFound()
+
   const { sent, invalid } = await searchParams
   const { app, language, forgot, shared } = await texts()
+
   if (sent !== undefined) {
     const { title, body, address, missing, again, waiting, waited } = forgot.sent
     const [before, after] = body.split('{email}')
+
     return (
       <Screen app={app} title={title} icon="mail">
         <p>
@@ -38,6 +41,7 @@ export default async function ForgotPasswordPage({
       </Screen>
     )
   }
+
   return (
     <ForgotForm
       {...{ app, language, shared }}

@@ -457,10 +457,12 @@ function factorSent(response: Mock, until: string, before: Step[] = []): State {
     ['press', submitButton],
     ['see', until],
   ]
+
   const mocks = {
     [routes.signInSecondFactor.path]: response,
     [routes.removeSecondFactor.path]: response,
   }
+
   return { ...factorStep(steps), mocks }
 }
 
@@ -472,10 +474,12 @@ function setUp(steps: Step[]): State {
     { length: 10 },
     (_, index) => `7K3M9Q-XAT2VD-HB5RW8-0FJCN${index}`,
   )
+
   const password: Step[] = [
     ['fill', '#password', typed],
     ['press', submitButton],
   ]
+
   return {
     ...account('?change=setUp'),
     title: 'Set up your authenticator app',

@@ -26,6 +26,7 @@ export function GET({ headers }: Request): Response {
     main,
     styles,
   )
+
   return new Response(html, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
 }
 
@@ -50,12 +51,14 @@ function response(status: string, own: ResponseObject, operation: Operation): st
     (code) => errors[code].status === Number(status),
   )
   const { description, headers = {} } = { ...components.responses[codes[0]!], ...own }
+
   const list = Object.entries(headers)
     .filter(([name, { $ref }]) => !$ref || !usualHeaders.includes(name))
     .map(
       ([name, header]) =>
         `<br>Header ${inCode(name)}: ${inHtml({ ...headersByName[name], ...header }.description!)}`,
     )
+
   return term([status, ...codes].map(inCode).join(' '), description, list.join(''))
 }
 

@@ -48,17 +48,21 @@ export function NewPasswordField({
     // The server checks more than this rating does, so a password that the server
     // rejected gets no rating.
     if (!password || password === rejected) return setRating(null)
+
     let isLatest = true
     const timer = setTimeout(async () => {
       const issue = formatIssue(password, minLength)
       const context = email ? [email, app] : [app]
+
       // null if the worker could not be loaded
       const judged =
         issue || !wantsAdvice
           ? null
           : await judge({ password, context }).catch(() => null)
+
       if (isLatest) setRating(issue ?? judged)
     }, debounceMs)
+
     return () => {
       isLatest = false
       clearTimeout(timer)
@@ -122,6 +126,7 @@ function judge(question: Question): Promise<Rating> {
   worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
   const asked = worker
   const { port1, port2 } = new MessageChannel()
+
   return new Promise((resolve, reject) => {
     port1.onmessage = ({ data }) => resolve(data)
     asked.onerror = ({ error }) => {

@@ -22,6 +22,7 @@ export default async function ResetPasswordPage({
   const { app, language, shared, passwordField, reset } = await texts()
   const { FORGOT_PASSWORD_URL: forgotPasswordUrl, PASSWORD_MIN_LENGTH } = env()
   const signInUrl = passwordSignInUrl()
+
   if (link && link.kind !== 'live')
     return (
       <ResetResult
@@ -30,6 +31,7 @@ export default async function ResetPasswordPage({
         ending={link.kind}
       />
     )
+
   return (
     <NeedsScript
       shared={shared}

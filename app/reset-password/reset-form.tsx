@@ -37,12 +37,14 @@ export function ResetForm(properties: Properties) {
     hasToken,
     email,
   } = properties
+
   const form = useForm(hasToken)
   const { step, setStep, problem, canRetry, wait, pending } = form
 
   async function submit(): Promise<void> {
     const token = urlSecret('token')
     if (!token) return
+
     const password = form.input('password')!.value
     const issue = formatIssue(password, minLength)
     const wrong = issue && (password ? texts.issues[issue] : texts.emptyPassword)
@@ -50,16 +52,20 @@ export function ResetForm(properties: Properties) {
       wrong ? { field: 'password', text: wrong } : null,
       () => post(routes.resetPassword.path, { token, password }),
     )
+
     if (!outcome || isRetryable(outcome)) return
+
     const rejected = passwordIssue(outcome)
     if (rejected)
       return form.setProblem({
         field: 'password',
         text: messageOf(rejected, texts, password, `${email ?? ''} ${app}`),
       })
+
     forgetSecret('token')
     if (outcome.kind !== 'done') return
     if (email) window.keep('email', email)
+
     history.replaceState(null, '', '/reset-password/done') // this URL can be reloaded, and has no token
   }
 
@@ -81,6 +87,7 @@ export function ResetForm(properties: Properties) {
       />
     )
   }
+
   const intro = (
     <>
       {email && (
@@ -91,6 +98,7 @@ export function ResetForm(properties: Properties) {
       <p>{texts.formBody}</p>
     </>
   )
+
   return (
     <>
       <Form

@@ -38,12 +38,14 @@ export function ResetResult(properties: Properties) {
   const { app, texts, shared, signInUrl, forgotPasswordUrl, ending, focus, requestId } =
     properties
   const { title, body } = texts[ending]
+
   // After a server error, the link in the email may still work, and a new link would
   // invalidate it.
   const canNeedLink = ending !== 'done' && ending !== 'failed'
   const links: [string, string][] = [[signInUrl, shared.signIn]]
   if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])
   if (ending === 'used' || ending === 'unknown') links.reverse() // the password may have been changed
+
   return (
     <Screen {...{ app, title, focus }} icon={icons[ending] ?? 'chain'}>
       <p>{body}</p>

@@ -29,6 +29,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     typeof connection === 'string'
       ? await lookUp('a connection', findConnection(connection))
       : null
+
   if (chosen) {
     return (
       <>
@@ -52,12 +53,14 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
 
   const { another, error, step } = parameters
   const isStart = [another, error, step].every((parameter) => parameter === undefined)
+
   // At this URL, kept-email.inline.js deletes the address, and page-proxy.ts makes the
   // provider ask who signs in.
   const anotherUrl = signInPageUrl('/sign-in', next, { another: true })
   const challenged = isStart
     ? await lookUp('a challenge', findBrowserChallenge(await headers()))
     : null
+
   if (challenged) {
     return (
       <NeedsScript shared={shared} texts={sso}>
@@ -70,9 +73,11 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       </NeedsScript>
     )
   }
+
   const session = isStart
     ? await lookUp('a session', findBrowserSession(await headers()))
     : null
+
   if (session) {
     return (
       <Screen app={app} title={home.signedIn} icon="good">
@@ -100,14 +105,17 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       </Screen>
     )
   }
+
   const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
   const rejections = {
     email: signIn.invalidEmail,
     unknown: signIn.unknownEmail,
     expired: secondFactor.expired,
   }
+
   const rejection =
     Object.entries(rejections).find(([name]) => name === error)?.[1] ?? null
+
   const form = (
     <SignInForm
       {...{ app, language, shared, next, emailFirst, rejection }}
@@ -117,6 +125,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
     />
   )
+
   return (
     <>
       {emailFirst ? (

@@ -32,9 +32,11 @@ export function SecondFactorForm(properties: Properties) {
     if (outcome?.kind === 'rejected' && outcome.code !== 'CHALLENGE_INVALID')
       return form.setProblem(codeProblem(outcome, texts))
     if (outcome?.kind !== 'rejected' && outcome?.kind !== 'done') return
+
     const isDone = outcome.kind === 'done'
     const againUrl = `/sign-in?step=password&error=expired${location.search.replace('?', '&')}`
     window.keep('email', isDone ? null : email)
+
     // `replace` makes the Back button skip this page
     location.replace(isDone ? destination : againUrl)
   }

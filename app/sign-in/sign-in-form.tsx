@@ -44,11 +44,13 @@ export function SignInForm(properties: Properties) {
     next,
     destination,
   } = properties
+
   const [stage, setStage] = useState<Stage>(emailFirst ? 'email' : 'both')
   const form = useForm(
     true,
     rejection ? { field: emailFirst ? 'email' : 'password', text: rejection } : null,
   )
+
   const { problem, pending } = form
 
   async function submit(): Promise<void> {
@@ -57,6 +59,7 @@ export function SignInForm(properties: Properties) {
       ? null
       : { field: 'email', text: texts.invalidEmail }
     if (stage === 'email') return find(email, wrong)
+
     const password = form.input('password')!.value
     const missing: Problem | null = password
       ? null
@@ -69,6 +72,7 @@ export function SignInForm(properties: Properties) {
     if (outcome?.kind !== 'done') return
     if (outcome.code === 'SECOND_FACTOR_REQUIRED')
       return location.replace(signInPageUrl('/sign-in', next))
+
     window.keep('email', null)
     location.replace(destination) // `replace` makes the Back button skip this page
   }
@@ -79,16 +83,19 @@ export function SignInForm(properties: Properties) {
         routes.findSsoConnection.path,
         new URLSearchParams(next ? { email, next } : { email }),
       )
+
       // The request changes nothing, so a lost response is treated as a failed request.
       return found.kind === 'unknown'
         ? ({ kind: 'unavailable', waitSeconds: 5 } as const)
         : found
     })
+
     if (outcome?.kind === 'rejected')
       form.setProblem({ field: 'email', text: texts.invalidEmail })
     if (outcome?.kind !== 'done') return
     if (outcome.returnTo) return location.assign(outcome.returnTo)
     if (passwordTexts) return enter('password')
+
     form.setStep({ kind: 'ready' })
     form.setProblem({ field: 'email', text: texts.unknownEmail })
   }
@@ -112,6 +119,7 @@ export function SignInForm(properties: Properties) {
     : passwordTexts && passwordStep(next)
   const errorOf = (field: Problem['field']) => problem?.field === field && problem.text
   const prefix = shared.errorPrefix
+
   return (
     <>
       <Form

@@ -12,7 +12,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.signOutOfPages,
   async ({ request, setCookies }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
+
     setCookies(deletedSessionCookies())
+
     try {
       await endSessions(await presentedSessionIds(request.headers))
     } catch (error) {
@@ -23,6 +25,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         'a session could not be ended',
       )
     }
+
     return seeOther('/?signed-out')
   },
 )

@@ -27,12 +27,15 @@ async function run(): Promise<number> {
   const mailbox = process.env.SMTP_URL ? null : await startMailbox()
   const release = await prepareServer(port, mailbox?.settings)
   const { DATABASE_URL, PUBLIC_URL } = process.env
+
   // Other people may use a database or an app that is not on this machine.
   const isLocal =
     isLocalDatabase(DATABASE_URL!) && isLoopback(new URL(PUBLIC_URL!).hostname)
+
   try {
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
+
     if (production) {
       log('Building …')
       const parameters = ['--import', 'tsx', 'bin/build.ts']
@@ -41,21 +44,26 @@ async function run(): Promise<number> {
         cwd: project,
       })
     }
+
     const links: Link[] = [
       ['Sign in', '/sign-in', 'as Ada or Grace, with one click at Example Corp'],
     ]
+
     if (isLocal)
       links.push(
         ...(await startDashboard(port)),
         await addUsers(),
         await connectLocalProvider(),
       )
+
     if (mailbox) links.push(['Mailbox', mailbox.url, 'every email that the app sends'])
     if (isLocal) links.push(...(await startWidget()))
+
     links.push(
       ['API reference', '/reference', 'for people'],
       ['OpenAPI', '/openapi.json', 'for programs'],
     )
+
     return await serve(port, links)
   } finally {
     if (isLocal) await disconnectLocalProvider()
@@ -82,6 +90,7 @@ async function addUsers(): Promise<Link> {
     'lantern otter meadow',
     'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
   ]
+
   const { hashNewPassword } = await import('../../lib/password/hash')
   const { totpUri } = await import('../../lib/second-factor/codes')
   const { encrypt } = await import('../../lib/second-factor/encryption')
@@ -96,6 +105,7 @@ async function addUsers(): Promise<Link> {
     where: { id },
     data: { passwordHash, secondFactorAt: new Date(), secondFactor },
   })
+
   return [
     'Authenticator app',
     await totpUri(secret, email),
@@ -110,13 +120,16 @@ async function addUsers(): Promise<Link> {
 async function connectLocalProvider(): Promise<Link> {
   const { ssoUrl } = await import('../../lib/sso/urls')
   const { addConnection } = await import('../../lib/sso/manage/connections')
+
   const options = {
     redirectUris: [ssoUrl('local', 'callback')],
     people,
     port: await firstFreePort(4_300),
   }
+
   const { issuer, clientId, clientSecret } = await startLocalProvider(options)
   await disconnectLocalProvider()
+
   await addConnection({
     slug: 'local',
     name: 'Example Corp',
@@ -127,6 +140,7 @@ async function connectLocalProvider(): Promise<Link> {
     listed: true,
     allowPasswords: true, // so that reset links work in the demo
   })
+
   return [
     'Example Corp',
     issuer,
@@ -148,6 +162,7 @@ async function serve(port: number, links: Link[]): Promise<number> {
   const program = production
     ? ['.next/standalone/bin/server.js']
     : ['--import', 'tsx', 'bin/server.ts', '--dev']
+
   const server = spawn(process.execPath, program, {
     cwd: project,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -158,8 +173,10 @@ async function serve(port: number, links: Link[]): Promise<number> {
       DEV_LINKS: JSON.stringify(links), // for app/preview
     },
   })
+
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => server.kill('SIGINT'))
+
   createInterface(server.stdout!).on('line', (line) => {
     if (!line.startsWith('Listening on ')) return log(readable(line))
     for (const link of production ? links : [])
@@ -168,17 +185,21 @@ async function serve(port: number, links: Link[]): Promise<number> {
       `Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`,
     )
   })
+
   const [code] = await once(server, 'close')
+
   return code ?? 0
 }
 
 /** Formats a line of the log, which is JSON, as readable text. */
 function readable(line: string): string {
   if (!line.startsWith('{"level":')) return line
+
   const { level, time, msg, requestId, ...fields } = JSON.parse(line)
   const texts = Object.entries(fields).map(([name, value]) =>
     format('%s=%s', name, value),
   )
+
   return [new Date(time).toLocaleTimeString(), level, msg, ...texts]
     .filter(Boolean)
     .join(' ')

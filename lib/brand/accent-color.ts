@@ -47,6 +47,7 @@ function paletteOn(surface: string, color: string) {
   const accentEdge =
     // SC 1.4.11
     contrast(accent, surface) >= 3 ? accent : withContrast(accent, surface, 3.2)
+
   // A shade with more contrast to the label. A color that is nearly black or white gets a
   // shade with less contrast.
   const isExtreme = contrast(accent, onAccent) > 16
@@ -55,6 +56,7 @@ function paletteOn(surface: string, color: string) {
     (onAccent === '#ffffff') === isExtreme ? '#ffffff' : '#000000',
     14,
   )
+
   return {
     surface,
     accent,
@@ -98,6 +100,7 @@ function withContrast(color: string, surface: string, minContrast: number): stri
   )
   const way =
     surface === surfaces.dark ? [color, brightest, '#ffffff'] : [color, '#000000']
+
   for (let leg = 1; ; leg++)
     for (let percent = 0; percent <= 100; percent++) {
       const mixed = mix(way[leg - 1]!, way[leg]!, percent)

@@ -17,6 +17,7 @@ export function plainPage(
   const { logo, logoDark } = brandFiles()
   const name = escapeHtml(app)
   const nameWithMark = `<span aria-hidden="true">${escapeHtml([...app][0]!)}</span>${name}`
+
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">\
@@ -33,6 +34,7 @@ let styles: string | undefined
 /** Returns the styles that depend on the brand and the settings. */
 export function brandStyles(): string {
   if (styles) return styles
+
   const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, FONT_FAMILY } = env()
   const { font } = brandFiles()
   const fonts = [font && 'Brand', FONT_FAMILY ?? 'var(--system-font)']
@@ -43,5 +45,6 @@ export function brandStyles(): string {
     `@font-face{font-family:Brand;src:url(${font});font-weight:100 900;font-display:swap}`
   const root = `:root{--radius:${CORNER_RADIUS / 16}rem;--font:${fonts}}`
   styles = [fontFace, accentCss(ACCENT_COLOR, ACCENT_COLOR_DARK), root].join('')
+
   return styles
 }

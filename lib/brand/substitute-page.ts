@@ -19,12 +19,14 @@ export function substitutePage(
     longUrlPage: ['/sign-in', texts.shared.signInAgain],
     authorizePage: ['/', texts.shared.home],
   }
+
   // An empty href reloads the current URL, which may contain a secret, without writing it
   // into the HTML.
   const [href, text] = links[name] ?? ['', texts.rateLimitedPage.reload]
   const paragraph = escapeHtml(
     body.replace('{when}', inRelativeTime(resetSeconds, texts.language)),
   )
+
   return plainPage(
     texts,
     nonce,

@@ -41,6 +41,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
   const challenge =
     presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
+
   // A dashboard's code needs its verifier. Other codes have neither a challenge nor a
   // parent.
   const isVerified = challenge
@@ -49,6 +50,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const method = challenge
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
+
   const claimed = claimedColumns({
     userId: Prisma.sql`user_id`,
     method,
@@ -82,6 +84,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"
     FROM (SELECT) AS one_row LEFT JOIN started ON true`
+
   const { isKnown, ...session } = row!
   if (session.userId !== null) {
     const { userId } = session
@@ -90,6 +93,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
 
   if (isKnown)
     await endReusedSession(codeHash, browserHash, challenge, presenter.sessionIds)
+
   throw new ApiError('SSO_EXCHANGE_INVALID')
 }
 
@@ -125,7 +129,9 @@ async function endReusedSession(
     SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", is_unverified AS "isUnverified",
       EXISTS (SELECT FROM revoked) AS revoked
     FROM code`.catch(NothingChanged.rethrow)
+
   if (!code) return
+
   const { sessionId, isElsewhere, isUnverified, revoked } = code
   if (revoked)
     log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')

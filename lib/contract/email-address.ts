@@ -16,6 +16,7 @@ const hostName =
  */
 export function parseEmailAddress(text: string): string | null {
   if (text.length > maxLength) return null
+
   const [local = '', domain = '', ...rest] = text.split('@')
   if (
     rest.length > 0 ||
@@ -23,9 +24,12 @@ export function parseEmailAddress(text: string): string | null {
     Buffer.byteLength(local) > maxLocalBytes
   )
     return null
+
   if (local.startsWith('.') || local.endsWith('.') || local.includes('..')) return null
+
   const ascii = domainInAscii(domain)
   const address = `${local}@${ascii}`
+
   return ascii !== null && address.length <= maxLength ? address : null
 }
 
@@ -78,13 +82,16 @@ export function inUnicode(address: string): string {
 export function domainInAscii(text: string): string | null {
   // the time of the conversion grows with the square of the length
   if (text.length > maxDomainLength) return null
+
   // domainToASCII stops at a slash, and decodes %-sequences. Unicode full stops, joiners
   // and emoji are allowed.
   if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text))
     return null
+
   const ascii = domainToASCII(text.toLowerCase()) // first, because the conversion maps a capital ẞ to “ss”
   if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii))
     return null
+
   return domainToASCII(domainInUnicode(ascii)) === ascii ? ascii : null
 }
 

@@ -481,5 +481,6 @@ export function errorsOf({
     common.push('VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE')
   if (session === 'required') common.push('SESSION_INVALID')
   if (!noDatabase) common.push('SERVICE_UNAVAILABLE')
+
   return [...errors, ...common]
 }

@@ -269,15 +269,18 @@ export function errorSchema(code: ErrorCode) {
       'The X-Request-Id of the response, to quote to support.',
     ),
   })
+
   if (code === 'SECOND_FACTOR_REQUIRED') return common.extend(ChallengeSchema.shape)
   if (code === 'VALIDATION_ERROR' || code === 'SECOND_FACTOR_INVALID')
     return common.extend({ issues: z.array(IssueSchema).min(1) })
   if (code !== 'SERVICE_UNAVAILABLE') return common
+
   const outcome = z
     .literal('unknown')
     .optional()
     .describe(
       'If present, the request may have taken effect. Otherwise nothing was changed.',
     )
+
   return common.extend({ outcome })
 }

@@ -33,6 +33,7 @@ export async function decryptText(
     keyManagementAlgorithms: ['dir'],
     contentEncryptionAlgorithms: ['A256GCM'],
   }
+
   for (const key of keysFor(purpose)) {
     const decrypted = await compactDecrypt(encrypted, key, algorithms).catch(() => null)
     if (
@@ -43,6 +44,7 @@ export async function decryptText(
     )
       return new TextDecoder().decode(decrypted.plaintext)
   }
+
   return null
 }
 
@@ -50,6 +52,7 @@ function keysFor(purpose: Purpose): Uint8Array[] {
   const { ENCRYPTION_KEY } = env()
   if (!ENCRYPTION_KEY)
     throw new Error('ENCRYPTION_KEY is not set. Create it with: openssl rand -base64 32')
+
   // Before 0.2.0, the secrets of connections were encrypted directly with the key.
   const earlier = purpose === 'connection-secrets' ? ENCRYPTION_KEY : []
   return [...ENCRYPTION_KEY.map((key) => deriveKey(key, purpose)), ...earlier]

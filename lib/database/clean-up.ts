@@ -41,6 +41,7 @@ export async function deleteExpiredRows(
 ): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
   const deleted: Record<string, number> = {}
+
   for (const table of Object.keys(tables) as Table[]) {
     deleted[table] = 0
     for (
@@ -50,5 +51,6 @@ export async function deleteExpiredRows(
     )
       count = await deleteExpired(table, batchSize)
   }
+
   return deleted
 }

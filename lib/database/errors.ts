@@ -28,11 +28,13 @@ export function asUnavailable(error: unknown): ApiError | null {
   )
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
   if (!is(rolledBack) && !is(maybeCommitted)) return null
+
   // By name, because the bundles of pages and routes share one pool, but have two classes
   // of this name.
   const nothingChanged =
     is(rolledBack) || causes.some(({ name }) => name === 'NothingChanged')
   const unknown = { outcome: 'unknown', message: outcomeUnknownMessage } as const
+
   return new ApiError('SERVICE_UNAVAILABLE', {
     ...(!nothingChanged && unknown),
     cause: error,
@@ -73,5 +75,6 @@ function causesOf(error: unknown): Error[] {
     cause = cause.cause
   )
     causes.push(cause)
+
   return causes
 }

@@ -67,10 +67,13 @@ function createPool(): pg.Pool {
         .catch(NothingChanged.rethrow)
     },
   })
+
   // On Vercel, keeps the function alive until its idle connections are closed.
   if (env().VERCEL) attachDatabasePool(pool)
+
   pool.on('error', (error) =>
     log.warn({ cause: describeCause(error) }, 'an idle database connection was lost'),
   )
+
   return pool
 }

@@ -34,10 +34,12 @@ function createClient(): PrismaClient {
     statementNameGenerator: ({ sql }: { sql: string }) =>
       hash('sha256', sql).slice(0, 16),
   }
+
   const adapter = new Adapter(
     databasePool(),
     env().DATABASE_PREPARED_STATEMENTS ? named : {},
   )
+
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 
@@ -49,6 +51,7 @@ class Adapter extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()
     const start = adapter.startTransaction.bind(adapter)
+
     adapter.startTransaction = async (isolationLevel) => {
       const transaction = await start(isolationLevel)
       const endsAt = performance.now() + resultMs
@@ -58,11 +61,13 @@ class Adapter extends PrismaPg {
         void client.end()
         return release()
       }
+
       const commit = async () => {
         const withinMs = Math.max(1, endsAt - performance.now())
         await client.query({ text: 'COMMIT', query_timeout: withinMs } as QueryConfig)
         return release()
       }
+
       // With `usePhantomQuery`, Prisma calls these functions instead of sending COMMIT or
       // ROLLBACK.
       return Object.assign(transaction, {
@@ -72,6 +77,7 @@ class Adapter extends PrismaPg {
         rollback: close,
       })
     }
+
     return adapter
   }
 }

@@ -22,10 +22,12 @@ export async function isUsable(): Promise<boolean> {
       SELECT current_setting('transaction_read_only')::bool AS "isReadOnly",
         ARRAY(SELECT unnest(${migrations}::text[]) EXCEPT SELECT migration_name FROM _prisma_migrations
               WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY 1) AS pending`
+
     const { isReadOnly, pending } = database!
     if (isReadOnly) log.error('the database is read-only')
     if (pending.length > 0)
       log.error({ pending }, 'migrations are pending: npm run migrate')
+
     return !isReadOnly && pending.length === 0
   } catch (error) {
     const remedy = remedies[errorCode(error as Error) ?? '']

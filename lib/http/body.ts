@@ -14,11 +14,13 @@ export async function parseJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const parsed = schema.safeParse(parseText(await readBody(request, 'application/json')))
   if (parsed.success) return parsed.data
+
   const issues = parsed.error.issues.map(({ path, code, message }) => ({
     path: path as Issue['path'],
     code,
     message,
   }))
+
   throw new ApiError('VALIDATION_ERROR', {
     message: 'The body does not match the expected schema.',
     issues,
@@ -51,8 +53,10 @@ async function readBody(
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
   if (Number(request.headers.get('content-length')) > maxBytes)
     throw new ApiError('PAYLOAD_TOO_LARGE')
+
   const reader = request.body?.getReader()
   if (!reader) return Buffer.alloc(0)
+
   const chunks: Uint8Array[] = []
   let bytes = 0
   let timedOut = false
@@ -60,6 +64,7 @@ async function readBody(
     timedOut = true
     reader.cancel().catch(() => {}) // cancels the pending read
   }, bodyTimeoutMs)
+
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.byteLength
@@ -74,12 +79,14 @@ async function readBody(
     clearTimeout(timer)
     reader.cancel().catch(() => {})
   }
+
   if (timedOut)
     throw invalid(
       [],
       'invalid_json',
       `The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`,
     )
+
   return Buffer.concat(chunks)
 }
 

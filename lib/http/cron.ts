@@ -20,8 +20,10 @@ export function cronRoute(
 function isCron({ method, headers }: Request): boolean {
   const { CRON_SECRET: secret } = env()
   if (method !== 'GET' || secret === undefined) return false
+
   // Compares hashes, because timingSafeEqual requires equal lengths.
   const hash = (text: string) => createHash('sha256').update(text).digest()
+
   return timingSafeEqual(
     hash(headers.get('authorization') ?? ''),
     hash(`Bearer ${secret}`),

@@ -9,8 +9,10 @@ export function addressKey(entry: string): string {
   const text =
     entry.match(/^\[(.*)\](?::\d+)?$/)?.[1] ?? entry.match(/^([\d.]+):\d+$/)?.[1] ?? entry
   if (!isIP(text)) return 'unknown'
+
   const address = ipaddr.process(text.split('%')[0] ?? '')
   if (address instanceof ipaddr.IPv4) return address.toString()
+
   const groups = address.parts.slice(0, 4).map((group) => group.toString(16))
   return `${groups.join(':')}::/64`
 }

@@ -36,6 +36,7 @@ export function hideSecretsOfPage(
   delete request.headers[tokenHashHeader]
   const [path = '', ...parts] = (request.url ?? '').split('?')
   if (parts.length === 0 || /^\/api(\/|$)/.test(path)) return
+
   const query = new URLSearchParams(parts.join('?'))
   const before = query.toString()
   const tokenHash = hideSecrets(query)

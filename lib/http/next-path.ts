@@ -25,6 +25,7 @@ export function nextDestination(
     return null
   if (next.length > (isAuthorize(next) ? maxAuthorizeLength : maxLength)) return null
   if (!/^\/(?!\/)/.test(next) && !isOfDashboard(next, dashboardUrl)) return null
+
   const {
     href,
     origin: targetOrigin,
@@ -34,11 +35,15 @@ export function nextDestination(
     search,
     hash,
   } = new URL(next, origin)
+
   if (username || password || (targetOrigin === origin && !isAllowedPath(pathname)))
     return null
+
   const destination = targetOrigin === origin ? pathname + search + hash : href
+
   // checked again, because encoding can make the path longer
   const limit = isAuthorize(destination) ? maxAuthorizeLength : maxParameterLength
+
   return `${new URLSearchParams({ next: destination })}`.length > limit
     ? null
     : destination

@@ -229,16 +229,20 @@ function pathItem(operationId: string, operation: Operation) {
     },
     description: 'At most 16 KiB, uncompressed.',
   }
+
   const errorResponses = errorsOf(operation).map((code) => [
     errors[code].status,
     errorOf(code, operation),
   ])
+
   const responses: Record<string, object> = {
     200: successOf(operation),
     ...Object.fromEntries(errorResponses),
   }
+
   const credentials = session ? [{ bearer: [] }, { cookie: [] }] : []
   const security = session === 'optional' ? [...credentials, {}] : credentials
+
   return {
     [method.toLowerCase()]: {
       operationId,
@@ -262,6 +266,7 @@ function successOf(operation: Operation) {
     mediaType,
     crossOrigin,
   } = operation
+
   const headers = publicSeconds
     ? {
         'Cache-Control': header('May be cached.', {
@@ -278,10 +283,12 @@ function successOf(operation: Operation) {
         ...(cookies === 'deletes' && deletes),
         ...(crossOrigin && crossOriginHeaders),
       }
+
   const content = {
     schema: ref('schemas', registry.get(response)!.id),
     example: responseExample,
   }
+
   return {
     description: responseDescription,
     headers,
@@ -295,12 +302,15 @@ function successOf(operation: Operation) {
  */
 function errorOf(code: ErrorCode, operation: Operation) {
   if (errors[code].status === 400) return badRequestOf(operation)
+
   const { cookies, crossOrigin } = operation
   const own = crossOrigin
     ? crossOriginHeaders
     : cookies === 'deletes' && errors[code].status >= 500 && deletes
   if (!own) return ref('responses', code)
+
   const response = errorResponse(code)
+
   return { ...response, headers: { ...response.headers, ...own } }
 }
 
@@ -308,15 +318,18 @@ function errorOf(code: ErrorCode, operation: Operation) {
 function badRequestOf(operation: Operation) {
   const { badRequest, issueExamples = {}, crossOrigin } = operation
   const codes = errorsOf(operation).filter((code) => errors[code].status === 400)
+
   const json: Issue = {
     path: [],
     code: 'invalid_json',
     message: 'The body is not JSON in UTF-8.',
   }
+
   const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,
     exampleOf('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
   ])
+
   const others = codes
     .filter((code) => code !== 'VALIDATION_ERROR')
     .map((code) => [code, exampleOf(code)])
@@ -327,6 +340,7 @@ function badRequestOf(operation: Operation) {
   }
   const headers = { ...headersWith(), ...(crossOrigin && crossOriginHeaders) }
   const description = `${badRequest ? `${badRequest}; or the` : 'The'} body does not match the schema.`
+
   return { description, headers, content }
 }
 
@@ -347,7 +361,9 @@ function errorResponse(code: ErrorCode) {
     usual: exampleOf(code),
     ...(code === 'SERVICE_UNAVAILABLE' && { unknown }),
   }
+
   const content = { 'application/json': { schema: ref('schemas', code), examples } }
+
   return { description, headers: headersWith(...headers), content }
 }
 

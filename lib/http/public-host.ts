@@ -26,16 +26,20 @@ export function urlAtPublicHost(
 ): string | null {
   const { PUBLIC_URL } = env()
   const given = `http://${headers.get('host') ?? ''}`
+
   // Ignores the port, because cookies do not depend on it, and some proxies remove it.
   if (!URL.canParse(given) || new URL(given).hostname === new URL(PUBLIC_URL).hostname)
     return null
+
   if (
     process.env.VERCEL_ENV === 'preview' ||
     stayWith.some((name) => searchParams.has(name))
   )
     return null
+
   if (!searchParams.has(marker))
     return `${PUBLIC_URL}${pathname}${search}${search ? '&' : '?'}${marker}`
+
   if (!globals.hasWarnedOfHost) {
     globals.hasWarnedOfHost = true
     const { host } = new URL(given)
@@ -44,5 +48,6 @@ export function urlAtPublicHost(
       'requests to PUBLIC_URL arrive with another Host: the proxy in front has to pass on the Host that it received',
     )
   }
+
   return null
 }

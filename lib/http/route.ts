@@ -78,19 +78,24 @@ export function route<Route extends Definition>(
   const allowed = allowedMethods(definition).split(', ')
   const readBody = async (request: Request) =>
     (definition.request && (await parseJson(request, definition.request))) as Body<Route>
+
   const handler: Handler = async (request, context) => {
     if (!crossOrigin && !publicSeconds && isCrossSite(request.headers))
       return rejectCrossSite()
+
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
+
     // before the request is counted, because the token can be in the body
     const early =
       readPresented && allowed.includes(request.method) ? readBody(request) : null
+
     const presented =
       (await early?.then(
         (body) => readPresented?.(request, body),
         () => null,
       )) ?? null
+
     const counter = presented
       ? `session ${presented.sessionId}`
       : addressCounter(request, definition)
@@ -99,11 +104,13 @@ export function route<Route extends Definition>(
     const cookies: string[] = []
     let response: Response
     let error: ApiError | undefined
+
     try {
       if (!verdict.allowed)
         throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
       if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
       if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
+
       response = await handle({
         request,
         requestId,
@@ -120,6 +127,7 @@ export function route<Route extends Definition>(
       error = thrown instanceof ApiError ? thrown : other()
       response = errorResponse(error, requestId, definition)
     }
+
     const origin = response.ok && request.headers.get('origin')
     const headers = {
       'Cache-Control': 'no-store',
@@ -128,15 +136,18 @@ export function route<Route extends Definition>(
       ...(crossOrigin && crossOriginHeaders),
       ...(crossOrigin && origin && { 'Access-Control-Allow-Origin': origin }),
     }
+
     // A publicly cacheable response must not contain headers about one request.
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
     if (!isPublic)
       for (const [header, value] of Object.entries(headers))
         response.headers.set(header, value)
+
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
     const durationMs = Math.round(performance.now() - startedAt)
     const { status } = response
+
     const line = {
       requestId,
       method: request.method,
@@ -146,19 +157,24 @@ export function route<Route extends Definition>(
       durationMs,
       ...added,
     }
+
     if (status >= 500)
       log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
     else log.info(line)
+
     return response
   }
+
   // Not counted, because a page can't read a 429 response to a preflight.
   const preflight: Handler = async (request, context) =>
     isAvailable(request)
       ? new Response(null, { status: 204, headers: preflightHeaders })
       : handler(request, context)
+
   const handlers = Object.fromEntries(
     methods.map((method) => [method, handler]),
   ) as Handlers
+
   return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
@@ -196,6 +212,7 @@ function success(
     'Cache-Control': cacheControl,
     'Access-Control-Allow-Origin': '*',
   }
+
   return Response.json(content, {
     headers: { 'Content-Type': mediaType, ...publicHeaders },
   })
@@ -232,7 +249,9 @@ function errorResponse(
     ...headersOf[code],
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
   }
+
   const body = { ok: false, code, message, requestId, issues, outcome, ...challenge }
+
   return Response.json(body, { status: errors[code].status, headers })
 }
 

@@ -8,7 +8,9 @@ export function isCrossSite(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
   if (site === 'same-origin') return false
   if (headers.has('sec-purpose')) return true // Chromium sends "none" as the site of a prefetch
+
   const isNavigation = (headers.get('sec-fetch-mode') ?? 'navigate') === 'navigate'
+
   return (
     site === 'cross-site' &&
     !(isNavigation && (headers.get('sec-fetch-dest') ?? 'document') === 'document')
@@ -24,6 +26,7 @@ export function isNavigation(headers: Headers): boolean {
     headers.get('sec-fetch-mode'),
     headers.get('sec-fetch-dest'),
   ]
+
   return (
     mode === null ||
     destination === null ||

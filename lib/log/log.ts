@@ -23,11 +23,13 @@ export function describeCause(cause: unknown): {
   at?: string
 } {
   if (!(cause instanceof Error)) return { name: typeof cause }
+
   const code =
     errorCode(cause) ??
     (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
   const message = loggableMessages.test(cause.message) && cause.message
   const reason = code ? poolerRemedies[code] : message
+
   return {
     name: cause.name,
     ...(code && { code }),

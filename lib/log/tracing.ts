@@ -33,8 +33,10 @@ export function startTracing(): void {
     .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
     // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
     .merge(detectResources({ detectors: [envDetector] }))
+
   const spanProcessors = [new BatchSpanProcessor(new FilteringExporter())]
   const provider = new NodeTracerProvider({ resource, spanProcessors })
+
   // Every trace starts in this service. A `traceparent` is ignored, because any client
   // could send one.
   provider.register({ propagator: null })
@@ -62,6 +64,7 @@ function withoutSecrets(span: ReadableSpan): ReadableSpan {
     name: 'exception',
     attributes: pick(event.attributes ?? {}, /^exception\.type$/),
   }))
+
   return Object.create(span, {
     name: { value: nameOf(span) },
     attributes: { value: pick(span.attributes, exportedAttributes) },
@@ -77,11 +80,13 @@ function nameOf({ attributes, name }: ReadableSpan): string {
     'http.route': httpRoute,
     'next.route': nextRoute,
   } = attributes
+
   const parts = [
     type === 'BaseServer.handleRequest' ? undefined : type,
     method,
     httpRoute ?? nextRoute,
   ].filter(Boolean)
+
   return parts.length > 0 ? parts.join(' ') : name.split(/[?#\s]/)[0]!
 }
 

@@ -30,8 +30,10 @@ export function compose(
     timeStyle: 'short',
     timeZone: 'UTC',
   })
+
   const { texts: textsOf, paragraphs, notes }: MailKind = mailKinds[kind]
   const content = textsOf(texts.mail)
+
   const parts = {
     ...content,
     body: content.body.replace('{left}', String(number)),
@@ -39,7 +41,9 @@ export function compose(
       .replace('{when}', `${format.format(requestedAt)} UTC`)
       .replace('{device}', device ? deviceIn(texts.mail.device, device) : ''),
   }
+
   const present = (names: typeof notes) => names.flatMap((name) => parts[name] ?? [])
+
   return message(
     texts,
     { ...content, paragraphs: present(paragraphs), notes: present(notes) },
@@ -51,6 +55,7 @@ export function compose(
 export function composeTest(): SendMailOptions {
   const texts = textsIn('en')
   const paragraphs = [`${texts.app} can send email with these settings.`]
+
   const content = {
     subject: `Test of ${texts.app}`,
     title: 'It works',
@@ -58,6 +63,7 @@ export function composeTest(): SendMailOptions {
     button: 'Open',
     notes: [],
   }
+
   return message(texts, content, env().PUBLIC_URL)
 }
 
@@ -69,6 +75,7 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
     `-- \n${texts.app}`,
     ...(help ? [`${texts.footer.help}: ${help}`] : []),
   ].join('\n')
+
   return {
     from: { name: texts.app, address: MAIL_FROM! },
     subject: content.subject,
@@ -100,9 +107,11 @@ function html(
   const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, PUBLIC_URL } = env()
   const { mailLogo, mailLogoDark } = brandFiles()
   const name = escapeHtml(app) // shown by clients that load no images
+
   // For the height, Outlook uses only the attribute.
   const logoSize =
     ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
+
   const logo =
     mailLogo &&
     logoHtml(
@@ -111,6 +120,7 @@ function html(
       mailLogoDark && PUBLIC_URL + mailLogoDark,
       logoSize,
     )
+
   const { light, dark } = accentPalette(ACCENT_COLOR, ACCENT_COLOR_DARK)
   const paragraph = (text: string, style: string, name: string) =>
     `<p class="${name}" style="margin:0 0 16px;${style}">${escapeHtml(text)}</p>`
@@ -118,6 +128,7 @@ function html(
     paragraph(text, 'font-size:16px;line-height:24px;color:#1c1d1a', 'ink')
   const note = (text: string) =>
     paragraph(text, 'font-size:14px;line-height:21px;color:#5a5b55', 'soft')
+
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
 <head>

@@ -50,12 +50,15 @@ export async function queueResetMail(
           ORDER BY email = ${emails[0]!} DESC LIMIT 1) AS id
       )
       SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
+
     if (!candidate?.id || !candidate.isAllowed) return false
+
     // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps
     // again, with a newer snapshot.
     const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
       SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
+
     const kind: MailKindName = user.mayReset ? 'reset' : 'sign-in'
     const queued = await tx.$executeRaw`
       WITH allowed AS (
@@ -73,6 +76,7 @@ export async function queueResetMail(
         RETURNING id
       )
       SELECT id FROM renewed UNION ALL SELECT id FROM created`
+
     return queued > 0
   })
 }
@@ -91,7 +95,9 @@ export async function queueInvitation(
       SELECT ${mayUsePassword} AS "mayChoose" FROM users
       WHERE id = ${userId} AND disabled_at IS NULL AND (password_hash IS NULL OR NOT ${mayUsePassword})
       FOR NO KEY UPDATE`
+
     if (!user) return false
+
     const kind: MailKindName = user.mayChoose ? 'invitation' : 'sso-invitation'
     const queued = await tx.$executeRaw`
       WITH allowed AS MATERIALIZED (
@@ -102,6 +108,7 @@ export async function queueInvitation(
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
       )
       INSERT INTO mails (kind, user_id, language) SELECT ${kind}, ${userId}::uuid, ${language} FROM allowed`
+
     return queued > 0
   })
 }
@@ -171,6 +178,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
     RETURNING id, kind, language, device, attempts, extract(epoch FROM requested_at)::float8 AS "requestedAt",
       extract(epoch FROM now() - requested_at)::float8 AS "ageSeconds",
       coalesce(former_email, (SELECT email FROM users WHERE id = user_id)) AS email`
+
   return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 
@@ -198,6 +206,7 @@ export async function issueTokenOfMail(
     ON CONFLICT (user_id) DO UPDATE
       SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
         attempts = 0`
+
   return issued === 1
 }
 
@@ -229,6 +238,7 @@ export async function retryLater(
 ): Promise<boolean> {
   const { retryAfterSeconds, lifetimeSeconds } = kind
   const delay = retryAfterSeconds[Math.min(attempts, retryAfterSeconds.length) - 1]!
+
   const [mail] = await prisma().$queryRaw<{ isDue: boolean }[]>`
     UPDATE mails SET (due_at, gave_up_at) = (
       SELECT CASE WHEN in_time THEN next END, CASE WHEN NOT in_time THEN now() END
@@ -237,6 +247,7 @@ export async function retryLater(
     )
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL
     RETURNING due_at IS NOT NULL AS "isDue"`
+
   // without a row, the email was withdrawn or claimed by another sender
   return mail?.isDue ?? true
 }

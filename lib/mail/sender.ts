@@ -45,16 +45,20 @@ export async function sendAfterRequest(): Promise<void> {
  */
 export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
   const endsAt = performance.now() + withinMs
+
   // the other workers send all due emails
   if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0
+
   globals.mailWorkers = (globals.mailWorkers ?? 0) + 1
   let count = 0
   const others: Promise<number>[] = []
+
   try {
     while (endsAt - performance.now() > leastAttemptMs) {
       const mail = await claimMail()
       if (!mail) break
       count++
+
       // otherwise, the next email would wait and reveal this one
       others.push(sendDueMails(endsAt - performance.now()))
       await sendClaimed(mail, endsAt - performance.now() - storeMs)
@@ -67,13 +71,16 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
   } finally {
     globals.mailWorkers--
   }
+
   for (const tried of await Promise.all(others)) count += tried
+
   return count
 }
 
 async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   const { kind, attempts: attempt } = mail
   const address = parseEmailAddress(mail.email)
+
   if (mail.ageSeconds > mailKinds[kind].lifetimeSeconds || !address) {
     await finish(mail, 'gave_up')
     return log.error(
@@ -81,6 +88,7 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
       'an email was given up',
     )
   }
+
   try {
     const composeWithLink = async () => {
       const { link: linkOf, number }: MailKind = mailKinds[kind]
@@ -92,6 +100,7 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   } catch (error) {
     return handleFailure(mail, error)
   }
+
   await finish(mail, 'sent')
   log.info({ mail: kind, attempt }, 'an email was sent')
 }
@@ -102,6 +111,7 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
     await finish(mail, 'gave_up')
     return log.info({ mail: kind, attempt }, 'an email was withdrawn')
   }
+
   const failure = error instanceof MailError ? error : null
   const line = {
     mail: kind,
@@ -109,12 +119,14 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
     code: failure?.cause.code,
     smtpCode: failure?.cause.responseCode,
   }
+
   const isRejected = failure?.verdict === 'rejected'
   if (isRejected) await finish(mail, 'gave_up')
   if (isRejected || !(await retryLater(mail, mailKinds[kind])))
     return log.error(line, 'an email was given up')
   if (failure?.verdict === 'temporary')
     return log.warn(line, 'an email was not accepted: it is tried again later')
+
   const cause = describeCause(failure?.cause ?? error)
   log.error({ ...line, cause }, 'an email could not be sent: it is tried again later')
 }

@@ -36,6 +36,7 @@ export class MailError extends Error {
       (code === 'EENVELOPE' || code === 'EMESSAGE') &&
       (command === 'RCPT TO' || command === 'DATA') &&
       responseCode
+
     this.verdict = aboutThisMail
       ? responseCode >= 500
         ? 'rejected'
@@ -71,6 +72,7 @@ export async function sendMail(
 ): Promise<void> {
   const { createTransport, MailComposer } = await loadMailer()
   const to = { name: '', address } // nodemailer would split a string at commas
+
   async function* content() {
     const message = {
       ...(await compose()),
@@ -80,16 +82,20 @@ export async function sendMail(
     }
     yield await new MailComposer(message).compile().build()
   }
+
   const transport = createTransport(smtpOptions())
+
   // nodemailer reads a message before it sends the recipient, but calls a `processFunc`
   // only after DATA.
   transport.use('stream', ({ message }, done) => {
     message.processFunc(() => Readable.from(content()))
     done()
   })
+
   const signal = AbortSignal.timeout(
     Math.max(0, Math.floor(Math.min(withinMs, maxAttemptMs))),
   )
+
   try {
     await transport.sendMail({ from: env().MAIL_FROM, to, signal })
   } catch (error) {
@@ -104,6 +110,7 @@ function smtpOptions(): SMTPTransportOptions {
   const [user, pass] = [username, password].map(decodeURIComponent)
   const secure = protocol === 'smtps:'
   const isLocal = !secure && isLoopback(hostname)
+
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || (secure ? 465 : 587),

@@ -44,6 +44,7 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
+
   // One statement increases all counters, or none if a limit is reached. So rejected
   // attempts of a network do not use up the limit of an account. The rows are locked in a
   // fixed order, so that two statements can't deadlock.
@@ -70,6 +71,7 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(
     NothingChanged.rethrow,
   )
+
   deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt deletes the rest
 
   const exceeded = rows.filter(
@@ -77,9 +79,11 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   )
   const counted = { keys, endsAt: rows[0]!.endsAt }
   if (exceeded.length === 0) return counted
+
   // The statement counts an attempt above a limit if its snapshot lacks concurrent
   // attempts.
   if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
+
   throw new ApiError('RATE_LIMITED', {
     message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
     retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
@@ -132,14 +136,17 @@ function countersOf(attempt: Attempt) {
     perKnownBrowser,
     perSecondFactor,
   } = passwordLimits
+
   if ('secondFactorOf' in attempt)
     return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
+
   const { account, subnet, browser } = attempt
   if (browser !== null)
     return [
       counter(perKnownBrowser, 'browser', account, browser),
       counter(perAccount, 'browsers', account),
     ]
+
   return [
     counter(perAccountAndNetwork, 'account and network', account, subnet),
     counter(perAccount, 'account', account),

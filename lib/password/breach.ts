@@ -18,18 +18,22 @@ let pausedUntil = 0
 export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()
   if (!PASSWORD_BREACH_CHECK || performance.now() < pausedUntil) return false
+
   const digest = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase()
   await import('undici') // loaded before the timeout begins
   const startedAt = performance.now()
+
   try {
     const signal = AbortSignal.timeout(timeLimitMs)
     const headers = { 'Add-Padding': 'true' } // hides the length of the response. Padding lines have a count of 0.
     const url = `${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`
     const response = await fetchBounded(url, { headers, signal }, maxBytes)
     if (response.status !== 200) throw new Error(`status ${response.status}`)
+
     const lines = await response.text()
     if (!firstLine.test(lines)) throw new Error('no list of hashes') // for example, the login page of a network
     if (performance.now() - startedAt > slowMs) pause()
+
     return new RegExp(`^${digest.slice(5)}:[1-9]`, 'm').test(lines)
   } catch (error) {
     pause(error)
@@ -45,6 +49,7 @@ function pause(error?: unknown): void {
   const isFirst = performance.now() >= pausedUntil
   pausedUntil = performance.now() + pauseMs
   if (!isFirst) return
+
   const cause = error && describeCause(error)
   log.warn(
     { cause },

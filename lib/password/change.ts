@@ -31,11 +31,14 @@ export async function changePassword(
   const { currentPassword, password } = passwords
   const formatError = passwordFormatError(password)
   if (formatError) throw formatError
+
   const passwordHash = await checkPassword(session, currentPassword, client)
   const newHash = await hashNewPassword(password, [session.email, env().APP_NAME])
   const changed = Prisma.sql`(SELECT id FROM changed)`
+
   const count = await transaction(async (tx) => {
     await lockUsers(tx, [userId])
+
     // statement_timestamp(), because now() is the time before the wait for the lock.
     return tx.$executeRaw`
       WITH changed AS (
@@ -45,6 +48,7 @@ export async function changePassword(
       ), ${endAllSessions(changed, familyId)}, ${noticeInsteadOfResets(changed, client)}
       SELECT 1 FROM changed`
   })
+
   if (count === 0)
     throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
 }

@@ -40,6 +40,7 @@ export async function mailResetLink(
   clientKey: string,
 ): Promise<void> {
   unfinished++
+
   // Emails for one address block (an IPv4 /24, an IPv6 /48) must not delay others. The
   // priority depends on the number of requests, not of emails, because the order of
   // emails could otherwise reveal which users exist.
@@ -47,6 +48,7 @@ export async function mailResetLink(
     clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
   const priority = (await countRequest(addressBlock)).consumedPoints - 1
   await sleep(Math.random() * maxDelayMs)
+
   for (const ms of [...retryAfterMs, null]) {
     try {
       await queueResetMail(emails, request, priority)
@@ -60,6 +62,7 @@ export async function mailResetLink(
       await sleep(ms)
     }
   }
+
   unfinished--
   await sendAfterRequest()
 }

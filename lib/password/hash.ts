@@ -36,12 +36,14 @@ export function passwordFormatError(password: string): ApiError | undefined {
   const code = formatIssue(password, PASSWORD_MIN_LENGTH)
   if (code === 'too_short')
     return passwordError(code, `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
+
   const max = maxPasswordBytes
   if (code === 'too_long')
     return passwordError(
       code,
       `Use at most ${max} bytes: ${max} plain letters, fewer with accents or emoji.`,
     )
+
   if (code)
     return passwordError(code, 'Remove the invisible control character and try again.')
 }
@@ -60,11 +62,13 @@ export async function hashNewPassword(
       'This password is easy to guess. Use three or more unrelated words, or something longer.'
     throw passwordError('too_guessable', advice)
   }
+
   if (await isBreached(normalized))
     throw passwordError(
       'breached',
       'This password appears in a known data breach. Use a different one.',
     )
+
   return inQueue(() => bcrypt.hash(normalized, bcryptCost))
 }
 
@@ -82,6 +86,7 @@ export function verifyPassword(
     const hash = verifiableHash(stored)
     const isCheaper = hash !== null && bcrypt.getRounds(hash) < bcryptCost
     const forms = [...new Set([password, toNfc(password)])]
+
     // With the dummy hash, every failure takes at least the time of an unknown user.
     for (const form of forms) {
       const isComparable = hash !== null && isHashable(form)
@@ -91,8 +96,10 @@ export function verifyPassword(
             ? await bcrypt.hash(forms.findLast(isHashable)!, bcryptCost)
             : null,
         }
+
       if (!isComparable || isCheaper) await bcrypt.compare('', dummyHash)
     }
+
     return null
   })
 }

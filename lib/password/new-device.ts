@@ -19,13 +19,16 @@ export async function mailNewDevice(
   { language, device }: MailRequest,
 ): Promise<void> {
   if (!sendsMail()) return
+
   try {
     const { email } = await prisma().user.findUniqueOrThrow({
       where: { id: userId },
       select: { email: true },
     })
+
     const signedInAt =
       readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
+
     // All sessions since a recent change of the password are still stored. If there is no
     // other, this is the first.
     const queued = await prisma().$executeRaw`
@@ -36,6 +39,7 @@ export async function mailNewDevice(
           OR EXISTS (SELECT FROM sessions WHERE user_id = ${userId}::uuid AND id <> ${sessionId}::uuid))
         AND ${maxMailsPerDay} > (SELECT count(*) FROM mails
           WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')`
+
     if (queued > 0) await sendAfterRequest()
   } catch (error) {
     log.error(

@@ -36,6 +36,7 @@ export async function issueResetToken(
     ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at,
       created_at = now(), used_at = NULL, attempts = 0
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
+
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
@@ -52,6 +53,7 @@ export async function resetPassword(
 ) {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
+
   // Counted first, because concurrent requests would otherwise all pass the limit. Not
   // counted if the format is wrong.
   const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
@@ -59,6 +61,7 @@ export async function resetPassword(
     RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(
     NothingChanged.rethrow,
   )
+
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
@@ -73,9 +76,11 @@ export async function resetPassword(
       throw error
     },
   )
+
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
   const changed = await transaction(async (tx) => {
     await lockUsers(tx, [userId])
+
     // statement_timestamp(), because now() is the time before the wait for the lock.
     return tx.$executeRaw`
       WITH claimed AS (
@@ -88,7 +93,9 @@ export async function resetPassword(
       ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, request)}
       SELECT 1 FROM changed`
   })
+
   if (!changed) throw invalidToken() // for example, a concurrent request used the token
+
   return { userId }
 }
 

@@ -60,6 +60,7 @@ export async function signIn(
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
     if (!user) break
+
     const session = user.hasSecondFactor ? null : await start(user, client, attempt)
     const challenge = user.hasSecondFactor ? await challengeOf(user) : undefined
     if (!session && !challenge) continue
@@ -68,11 +69,13 @@ export async function signIn(
       await releaseAttempt(attempt)
       throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
     }
+
     return {
       ...session,
       knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt),
     }
   }
+
   throw new ApiError('SIGN_IN_INVALID')
 }
 
@@ -87,11 +90,13 @@ export async function attemptOf(
 ) {
   const known = readKnownBrowser(knownBrowser, account)
   if (!known) return { account, subnet, browser: null }
+
   const changed = await prisma().$executeRaw`
     SELECT 1 FROM users WHERE email = ANY (${emails})
       AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(
     NothingChanged.rethrow,
   )
+
   return { account, subnet, browser: changed ? null : known.id }
 }
 
@@ -193,14 +198,18 @@ export async function startPasswordSession(
     ), ${startSession(sessionId, client)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT ${startedColumns}, (SELECT email FROM claimed) AS email FROM started`
+
   if (!row) return null
+
   // A second statement, because the first may have waited for the lock, and can't see a
   // connection added meanwhile.
   const isForbidden = await prisma().$executeRaw`
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
   if (isForbidden) return null
+
   const tokens = issueTokens({ sessionId, connection: null, generation: 0, ...row })
+
   return { ...tokens, userId: row.userId, sessionId, startedAt: row.now }
 }
 

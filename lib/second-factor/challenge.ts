@@ -22,6 +22,7 @@ export function makeChallenge(user: UserWithFactor): Challenge {
   signed.write((user.userId + randomUUID()).replaceAll('-', ''), 'hex')
   signed.writeUInt32BE(expiresAt, 2 * idBytes)
   const [newest] = env().SESSION_SIGNING_KEYS.challengeKeys
+
   return {
     challenge: Buffer.concat([signed, mac(newest!, signed, user)]).toString('base64url'),
     expiresAt: new Date(expiresAt * 1000).toISOString(),
@@ -35,6 +36,7 @@ type Challenged = UserWithFactor & { sessionId: string }
 /** Returns the user of a challenge that is still valid, or null. */
 export async function findChallenged(challenge: string): Promise<Challenged | null> {
   if (!/^[\w-]{88}$/.test(challenge)) return null
+
   const bytes = Buffer.from(challenge, 'base64url')
   const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
   const [userId, sessionId] = [0, idBytes].map((start) =>
@@ -43,9 +45,11 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   const user = await findFactor(userId!)
   const expiresAt = signed.readUInt32BE(2 * idBytes)
   if (!user?.enabledAt || user.now >= expiresAt) return null
+
   const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) =>
     timingSafeEqual(mac(key, signed, user), given),
   )
+
   return isValid ? { ...user, sessionId: sessionId! } : null
 }
 

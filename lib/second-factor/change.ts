@@ -32,15 +32,19 @@ export async function startEnrolment(
 ) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+
   await checkPassword(session, password, client)
   if (!user) throw new ApiError('SIGN_IN_INVALID')
+
   const secret = await newTotpSecret()
   const expiresAt = user.now + lifetimes.secondFactorStep
   const enrolment = await encrypt(
     JSON.stringify({ secret, expiresAt }),
     purposeOf(session),
   )
+
   const uri = await totpUri(secret, user.email)
+
   return { secret, uri, enrolment, expiresAt: dateFromEpoch(expiresAt).toISOString() }
 }
 
@@ -59,9 +63,11 @@ export async function confirmEnrolment(
   const { enrolment, code } = given
   const user = await findFactor(userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+
   const opened = await decrypt(enrolment, purposeOf(session))
   const { secret, expiresAt } = opened ? JSON.parse(opened) : { expiresAt: 0 }
   if (!user || user.now >= expiresAt) throw new ApiError('CHALLENGE_INVALID')
+
   const [step] = await stepsOfCode(secret, code, user.now)
   if (step === undefined) throw invalidCode({ code })
 
@@ -69,6 +75,7 @@ export async function confirmEnrolment(
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const encrypted = await encrypt(secret, `totp ${userId}`)
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
+
   const changed = await transaction(async (tx) => {
     // Locks the user's row in an earlier statement, so that a sign-in that waits for the
     // lock sees the new value.
@@ -87,7 +94,9 @@ export async function confirmEnrolment(
       ), ${endAllSessions(enrolled, familyId)}, ${notice('second-factor-on', enrolled, client)}
       SELECT 1 FROM enrolled`
   })
+
   if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT')
+
   return { recoveryCodes }
 }
 
@@ -109,6 +118,7 @@ export async function replaceRecoveryCodes(
     WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, client)}
     INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`
   await executeWithProof(replacement, session, given, client)
+
   return { recoveryCodes }
 }
 
@@ -177,8 +187,10 @@ async function executeWithProof(
   const { password, ...given } = proof
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+
   await checkPassword(session, password, client)
   const { proof: proven, attempt } = await checkCode(user, given, client)
+
   const spent = await transaction(async (tx) => {
     await lockUsers(tx, [user.userId])
     const count = await tx.$executeRaw`
@@ -186,7 +198,9 @@ async function executeWithProof(
         ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM spent)`)}
       SELECT 1 FROM spent`
     if (count > 0) await tx.$executeRaw(statement)
+
     return count
   })
+
   if (spent === 0) throw await unspendable(user.userId, given, proven)
 }

@@ -35,13 +35,16 @@ export async function checkCode(
     given.code === undefined
       ? ''
       : await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
+
   if (secret === null)
     throw new Error(
       'none of the keys in ENCRYPTION_KEY fits the secret of a second factor',
     )
+
   const attempt = await consumeAttempt({ secondFactorOf: userId })
   if (given.code === undefined)
     return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
+
   const [counted] = await prisma().$queryRaw<
     { failures: number; lastStep: number; now: number }[]
   >`
@@ -50,15 +53,18 @@ export async function checkCode(
     RETURNING failures, last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(
     NothingChanged.rethrow,
   )
+
   if (!counted) {
     // the second factor was switched off meanwhile
     if (!(await findFactor(userId))?.enabledAt) throw invalidCode(given)
+
     log.warn(
       { userId },
       'a second factor is locked: a recovery code unlocks it, or npm run users',
     )
     throw new ApiError('SECOND_FACTOR_LOCKED')
   }
+
   const steps = await stepsOfCode(secret, given.code, counted.now)
   const step = steps.find((each) => each > counted.lastStep)
   if (step !== undefined) return { proof: { step }, attempt }
@@ -66,6 +72,7 @@ export async function checkCode(
   // The failures include the present code, so only one request sees this number.
   if (counted.failures === noticedSecondFactorFailures)
     await noticeGuesses(userId, request)
+
   throw invalidCode(given, steps.length > 0)
 }
 
@@ -78,10 +85,12 @@ async function noticeGuesses(userId: string, request: MailRequest): Promise<void
     SELECT ${userId}::uuid WHERE NOT EXISTS (
       SELECT FROM mails
       WHERE user_id = ${userId}::uuid AND requested_at > now() - interval '1 day' AND kind = ${kind}))`
+
   // Not in the statement that counts, because the foreign key would lock the user after
   // the factor.
   const statement = prisma()
     .$executeRaw`WITH ${notice(kind, unnoticed, request)} SELECT 1`
+
   await statement.catch((error) => {
     log.error(
       { cause: describeCause(error) },
@@ -103,6 +112,7 @@ export function spend(proof: Proof): Prisma.Sql {
         WHERE user_id = (SELECT user_id FROM locked_user) AND last_step < ${proof.step}::int
         RETURNING user_id
       )`
+
   return Prisma.sql`
     locked_factor AS MATERIALIZED (
       SELECT user_id FROM second_factors WHERE user_id = (SELECT user_id FROM locked_user) FOR UPDATE

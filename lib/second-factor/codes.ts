@@ -38,9 +38,11 @@ export async function stepsOfCode(
     .replace(/[\s-]/g, '')
     .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, digitOf)
   if (!/^\d{6}$/.test(token)) return [] // the library throws for other characters
+
   const { HOTP, Secret } = await import('otpauth')
   const given = { ...totp, token, secret: Secret.fromBase32(secret), window: 0 }
   const step = Math.floor(now / totp.period)
+
   return [step - 1, step, step + 1].filter(
     (counter) => HOTP.validate({ ...given, counter }) === 0,
   )

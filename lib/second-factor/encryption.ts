@@ -27,13 +27,16 @@ export async function reencryptSecondFactors(): Promise<{
     select: { userId: true, encryptedSecret: true },
   })
   let done = 0
+
   for (const { userId, encryptedSecret } of factors) {
     const secret = await decrypt(encryptedSecret, `totp ${userId}`)
     if (secret === null) continue
     const data = { encryptedSecret: await encrypt(secret, `totp ${userId}`) }
+
     // only an unchanged secret, because the user may have replaced it meanwhile
     await prisma().secondFactor.updateMany({ where: { userId, encryptedSecret }, data })
     done++
   }
+
   return { done, failed: factors.length - done }
 }

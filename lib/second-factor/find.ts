@@ -49,6 +49,7 @@ export async function findSecondFactor(userId: string) {
   const user = await findFactor(userId)
   const available = env().SECOND_FACTOR && Boolean(user?.passwordHash)
   if (!user?.enabledAt) return { available }
+
   return {
     available,
     enabledAt: dateFromEpoch(user.enabledAt),

@@ -25,6 +25,7 @@ export async function signInWithSecondFactor(
 ): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (!user) throw new ApiError('CHALLENGE_INVALID')
+
   const { proof, attempt } = await checkCode(user, given, client)
 
   const { account, browser } = await attemptOf(
@@ -32,12 +33,14 @@ export async function signInWithSecondFactor(
     [user.email],
     client,
   )
+
   const isTotp = 'step' in proof
   const used = notice(
     'recovery-code-used',
     Prisma.sql`(SELECT user_id FROM spent)`,
     client,
   )
+
   const session = await startPasswordSession(
     user.sessionId,
     isUnchanged(user),
@@ -49,11 +52,14 @@ export async function signInWithSecondFactor(
     // 23505, unique_violation: the challenge has already started a session
     throw errorCode(error) === '23505' ? new ApiError('CHALLENGE_INVALID') : error
   })
+
   if (session)
     return {
       ...session,
       knownBrowser: makeKnownBrowser(account, browser, session.startedAt),
     }
+
   if (!(await findChallenged(challenge))) throw new ApiError('CHALLENGE_INVALID')
+
   throw await unspendable(user.userId, given, proof)
 }

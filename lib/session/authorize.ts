@@ -16,13 +16,16 @@ export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   const [redirectUri, ...others] = query.getAll('redirect_uri')
   if (!redirectUri || others.length > 0 || !callbackUrls.includes(redirectUri))
     return 'redirect_uri_unknown'
+
   const state = query.get('state')
   if (state && state.length > maxStateLength) return 'state_too_long'
+
   const [challenge = '', ...further] = query.getAll('code_challenge')
   const isValid =
     /^[\w-]{43}$/.test(challenge) &&
     further.length === 0 &&
     query.get('code_challenge_method') === 'S256'
+
   return {
     redirectUri,
     state,
@@ -39,6 +42,7 @@ export async function findBrowserSession(headers: Headers): Promise<LiveSession 
     cookieOf(headers, 'session'),
     cookieOf(headers, 'refresh'),
   ]
+
   return (
     (token && (await findSession(token))) ||
     (refreshToken && (await findRefreshableSession(refreshToken))) ||
@@ -75,5 +79,6 @@ export async function issueDashboardCode(
     FROM sessions
     WHERE id = ${sessionId} AND parent_id IS NULL AND revoked_at IS NULL AND ${isUnexpired}
       AND (renewable_until IS NULL OR renewable_until > now())`
+
   return issued === 1 ? code : null
 }

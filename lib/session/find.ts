@@ -75,11 +75,13 @@ export async function findRefreshableSession(
 ): Promise<LiveSession | null> {
   const presented = readRefreshToken(refreshToken)
   if (!presented) return null
+
   const { sessionId, generation } = presented
   const isRefreshable = Prisma.sql`
     (generation = ${generation}
       OR generation = ${generation} + 1 AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
     AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed}`
+
   return findLive(sessionId, isRefreshable)
 }
 
@@ -95,6 +97,7 @@ async function findLive(
     FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
     WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}
       AND ${isParentLive(Prisma.sql`sessions.parent_id`)}`
+
   return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
 }
 
@@ -140,6 +143,7 @@ async function idsOf(
   const read = refreshTokens.map(
     (refreshToken) => refreshToken && readRefreshToken(refreshToken),
   )
+
   return [
     ...new Set(
       [...verified, ...read].flatMap((presented) =>

@@ -31,6 +31,7 @@ export function signSessionToken(
     ...(connection && { connection }),
     ...(amr && { amr }),
   }
+
   return signJwt('JWT', claims, env().SESSION_SIGNING_KEYS)
 }
 
@@ -50,8 +51,10 @@ export async function verifySessionToken(
 ): Promise<PresentedClaims | null> {
   // here, because an exchange rarely needs it
   const { createLocalJWKSet, jwtVerify } = await import('jose')
+
   // caches the imported keys
   publicKeys ??= createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published })
+
   try {
     const { payload } = await jwtVerify(token, publicKeys, {
       issuer: env().PUBLIC_URL,
@@ -61,6 +64,7 @@ export async function verifySessionToken(
       requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'],
       ...(mayHaveExpired && { currentDate: new Date(0) }),
     })
+
     const { sub, sid, exp } = payload
     return {
       userId: String(sub),

@@ -31,6 +31,7 @@ export async function listSessions({
     FROM sessions
     WHERE user_id = ${userId} AND revoked_at IS NULL AND parent_id IS NULL AND ${isUnexpired}
     ORDER BY created_at DESC`
+
   return rows.map(({ times: [created, used], ...session }) => ({
     ...session,
     createdAt: dateFromEpoch(created).toISOString(),

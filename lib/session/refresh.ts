@@ -13,12 +13,14 @@ import { issueTokens, readRefreshToken, type StoredSession } from './tokens'
 export async function refreshSession(refreshToken: string | null) {
   const presented = refreshToken && readRefreshToken(refreshToken)
   if (!presented) throw new ApiError('REFRESH_INVALID')
+
   const { sessionId, generation } = presented
 
   const isSettled = Prisma.sql`(
     rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
   const rotates = Prisma.sql`generation = ${generation} AND ${isSettled}`
   const isReuse = Prisma.sql`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
+
   // One statement on one row. Concurrent refreshes wait for the row, and each sees the
   // changes of the previous one. A token with a generation above the stored one was
   // issued before the database was restored from a backup.
@@ -36,8 +38,10 @@ export async function refreshSession(refreshToken: string | null) {
       (SELECT email FROM users WHERE users.id = user_id) AS email,
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`
+
   if (row?.reused)
     log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
   if (!row || row.reused) throw new ApiError('REFRESH_INVALID')
+
   return { ...issueTokens(row), userId: row.userId, sessionId }
 }

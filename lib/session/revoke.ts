@@ -59,6 +59,7 @@ export function endAllSessions(
   const isSpared = spared
     ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))`
     : Prisma.empty
+
   // The comparison of a pair makes the planner use the index of both columns.
   return Prisma.sql`
     ${revokeSessions(Prisma.sql`user_id = ${userId} ${isSpared}`)}, codes_deleted AS (

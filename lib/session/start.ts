@@ -64,16 +64,20 @@ export function startSession(
       WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
         AND id <> ALL (${sessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
+
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
+
   // A dashboard's session has the authentication data of its parent. Each parent has one
   // session per dashboard.
   const ofParent = (column: Prisma.Sql) =>
     Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
+
   const replaces = Prisma.sql`
     ON CONFLICT (parent_id, redirect_uri) WHERE parent_id IS NOT NULL DO UPDATE SET
       id = excluded.id, created_at = now(), expires_at = excluded.expires_at, revoked_at = NULL,
       generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until,
       amr = excluded.amr, authenticated_at = excluded.authenticated_at`
+
   return Prisma.sql`
     started AS (
       INSERT INTO sessions

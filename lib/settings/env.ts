@@ -270,26 +270,32 @@ export function parseEnv(source: Given): Env {
     given.VERCEL_ENV === 'production'
       ? given.VERCEL_PROJECT_PRODUCTION_URL
       : given.VERCEL_URL
+
   given.PUBLIC_URL ??= vercelHost && `https://${vercelHost}`
   given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // the old name, before 0.2.0
+
   // This parameter of Prisma stands for a pooler in transaction mode.
   if (parametersOf(given.DATABASE_URL).get('pgbouncer') === 'true')
     given.DATABASE_POOLED ??= 'true'
+
   // PgBouncer does not support prepared statements before 1.21. From 1.21 to 1.23,
   // support is off by default.
   given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
   given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
+
   // Vercel's marketplace sets these variables and REDIS_URL for an Upstash Redis.
   if (given.KV_REST_API_URL && given.RATE_LIMIT !== 'redis') {
     given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
     given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
     delete given.REDIS_URL
   }
+
   const rateLimit = rateLimitProblems(given)
   given.RATE_LIMIT ??= given.REDIS_URL
     ? 'redis'
     : given.UPSTASH_REDIS_REST_URL && 'upstash'
   if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
+
   const parsed = Settings.safeParse(given)
   const problems = [
     ...describeIssues(parsed.error, given),
@@ -297,8 +303,10 @@ export function parseEnv(source: Given): Env {
     ...rateLimit,
     ...conflicts(given, parsed.data),
   ]
+
   const lines = problems.filter((problem) => typeof problem === 'string')
   if (parsed.success && lines.length === 0) return parsed.data
+
   throw invalidSettings(lines)
 }
 
@@ -312,6 +320,7 @@ export function parseMigrationUrl(source: Given): string {
   const { data, error } = urls.safeParse(given)
   const url = data?.DIRECT_DATABASE_URL ?? data?.DATABASE_URL
   if (url) return url
+
   throw invalidSettings(
     error ? describeIssues(error, given) : ['DATABASE_URL is missing'],
   )
@@ -356,8 +365,10 @@ export function emptySettings(source: Given): string[] {
 
 function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Given) {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
+
   const { protocol, hostname } = new URL(PUBLIC_URL)
   if (isLoopback(hostname)) return [] // no network is involved
+
   return [
     // http exposes codes, passwords and session cookies to the network.
     protocol === 'http:' &&
@@ -414,7 +425,9 @@ function rateLimitProblems(given: Given): string[] {
     return [
       'REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process',
     ]
+
   if (chosen === undefined || !kinds.includes(chosen)) return []
+
   const missing = rateLimitSettings[chosen]!.filter((name) => !isSet(name)).map(
     (name) => `${name} is missing`,
   )
@@ -422,7 +435,9 @@ function rateLimitProblems(given: Given): string[] {
     .filter((kind) => kind !== chosen)
     .flatMap((kind) => rateLimitSettings[kind]!.filter(isSet))
   if (others.length === 0) return missing
+
   const setting = given.RATE_LIMIT ? `RATE_LIMIT=${chosen}` : 'REDIS_URL'
+
   return [
     ...missing,
     `${setting} conflicts with ${others.join(' and ')}: remove one or the other`,

@@ -31,15 +31,18 @@ export function parseSigningKeys(json: string) {
   const { keys } = parseKeySet(json)
   const [first] = keys
   if (!first?.d) throw new Error('the first key must be a private one, because it signs')
+
   const published = keys.map((jwk) => publicJwk(importKey(jwk)))
   const privateKeys = keys
     .map(({ d }, index) => ({ d, kid: published[index]!.kid }))
     .filter(({ d }) => d)
+
   // Derives separate keys for each purpose (HKDF, RFC 5869). Only the first of them
   // signs, and all verify.
   const derived = (purpose: string) =>
     privateKeys.map(({ d }) => deriveKey(Buffer.from(d!, 'base64url'), purpose))
   const signInKeys = derived('sign-in-v1')
+
   return {
     kid: published[0]!.kid,
     privateKey: crypto.createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
@@ -79,8 +82,10 @@ export function rotateSigningKeys(json: string): { step: RotationStep; json: str
     step,
     json: JSON.stringify({ keys: set }),
   })
+
   if (next) return result('sign', [next, { ...current!, role: 'previous' }, ...previous])
   if (previous.length > 0) return result('drop', [current!])
+
   return result('publish', [current!, newSigningKey()])
 }
 
@@ -97,6 +102,7 @@ function newSigningKey(): JsonWebKey {
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },
     publicKeyEncoding: { type: 'spki', format: 'der' },
   })
+
   return crypto
     .createPrivateKey({ key: privateKey, type: 'pkcs8', format: 'der' })
     .export({ format: 'jwk' })
@@ -109,11 +115,13 @@ function parseKeySet(json: string) {
   } catch {
     throw new Error('not JSON')
   }
+
   const parsed = KeySet.safeParse(set)
   if (!parsed.success)
     throw new Error(
       'not a JWK Set of EC keys on the curve P-256: {"keys":[{"kty":"EC","crv":"P-256",…}]}',
     )
+
   return parsed.data
 }
 
@@ -123,6 +131,7 @@ function importKey(jwk: P256Jwk): crypto.KeyObject {
       key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y },
       format: 'jwk',
     })
+
     if (
       !jwk.d ||
       signsFor(
@@ -134,6 +143,7 @@ function importKey(jwk: P256Jwk): crypto.KeyObject {
   } catch {
     // continues below, because OpenSSL's message would not help
   }
+
   throw new Error('a key in the set is damaged: x, y and d do not belong together')
 }
 
@@ -148,6 +158,7 @@ function signsFor(privateKey: crypto.KeyObject, publicKey: crypto.KeyObject): bo
 
 function publicJwk(publicKey: crypto.KeyObject): PublicJwk {
   const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string }
+
   // RFC 7638: exactly these members, in this order
   const thumbprint = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y })
   const kid = crypto.createHash('sha256').update(thumbprint).digest('base64url')

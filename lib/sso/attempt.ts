@@ -31,7 +31,9 @@ export async function startAttempt(
     INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
+
   deleteExpired('sso_attempts', 4).catch(() => {}) // a later start deletes the rest
+
   return secretsOf(state, kid)
 }
 
@@ -47,6 +49,7 @@ export async function rejectLoop(connectionId: string, browser: string): Promise
         AND created_at > now() - interval '1 minute'
       LIMIT ${unsolicitedPerMinute}
     ) AS recent`
+
   if (row!.count >= unsolicitedPerMinute)
     throw new SignInRejected('unsolicited_loop', 'response_invalid')
 }
@@ -69,12 +72,14 @@ export async function claimAttempt({
   mayLackCookies,
 }: Presented) {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
+
   const stateHash = hashSecret(state)
   const browserHash = browser ? hashSecret(browser) : null
   const isBrowser =
     mayLackCookies && browserHash === null
       ? Prisma.sql`true`
       : Prisma.sql`(browser_hash = ${browserHash}) IS TRUE`
+
   const [row] = await prisma().$queryRaw<
     { next: string | null; kid: string; browserHash: Uint8Array }[]
   >`
@@ -82,8 +87,11 @@ export async function claimAttempt({
     WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
       AND claimed_at IS NULL AND ${isUnexpired}
     RETURNING next, kid, browser_hash AS "browserHash"`
+
   if (!row) throw await rejectionOf(stateHash, connectionId, isBrowser)
+
   const { kid, ...stored } = row
+
   return { ...secretsOf(state, kid), ...stored }
 }
 
@@ -109,9 +117,11 @@ async function rejectionOf(
 function secretsOf(state: string, kid: string) {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')
+
   const derive = (purpose: string) =>
     createHmac('sha256', key).update(`${purpose}:${state}`).digest('base64url')
   const ofSaml = { requestId: `_${derive('request_id')}` } // an XML name
+
   return {
     state,
     codeVerifier: derive('code_verifier'),

@@ -23,6 +23,7 @@ export async function issueCodeOfIdentity(
     where: { userId, connectionId, issuer: identity.issuer },
     select: { subject: true },
   })
+
   if (!linked || !isSameSubject(identity, linked.subject))
     throw new SignInRejected('identity_unlinked', 'attempt_invalid')
 

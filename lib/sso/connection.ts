@@ -34,12 +34,16 @@ export function isSaml<Of extends Connection>(
 /** Returns the enabled connection with a slug, or null. The slug may be any text. */
 export async function findConnection(slug: string): Promise<Connection | null> {
   if (!slugPattern.test(slug)) return null
+
   const row = await prisma().connection.findFirst({
     where: { slug, disabledAt: null },
     omit: { listed: true, disabledAt: true, createdAt: true },
   })
+
   if (!row) return null
+
   const { kind, settings, ...connection } = row
+
   return {
     ...connection,
     settings: ConnectionSettings.parse({ ...(settings as object), kind }),
@@ -52,6 +56,7 @@ export async function findConnection(slug: string): Promise<Connection | null> {
 export async function findConnectionOfEmail(email: string): Promise<string | null> {
   const domain = domainOf(email)
   if (!domain) return null
+
   const row = await prisma().connectionDomain.findFirst({
     where: { domain },
     select: { connection: { select: { slug: true, disabledAt: true } } },
@@ -72,6 +77,7 @@ export async function signInChoices(): Promise<{
     orderBy: { slug: 'asc' },
     select: { slug: true, name: true, listed: true },
   })
+
   const listed = rows
     .filter((row) => row.listed)
     .map(({ slug, name }) => ({ slug, name }))

@@ -51,9 +51,11 @@ export async function userOfIdentity(
       (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
     )
   })
+
   // thrown here, because an error inside the transaction would close its database
   // connection
   if (user instanceof SignInRejected) throw user
+
   return enabled(user)
 }
 
@@ -73,6 +75,7 @@ async function findUser(
     WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
       AND (subject = ${subject} OR ${isEmail === true})
     ORDER BY subject = ${subject} DESC LIMIT 2`
+
   // The subjects of two people may differ in letter case only, so an inexact match must
   // be the only one.
   return known && (known.isExact || !another) ? known : null
@@ -99,9 +102,11 @@ async function link(
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
     FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
     FOR KEY SHARE`
+
   // The address may belong to another person now. An operator decides whether to link the
   // user.
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
+
   // A sign-in at the provider must not bypass the second factor of a password, so only an
   // operator can link the user. Without a password, the user has no other way to sign in.
   if (found?.needsSecondFactor)
@@ -109,15 +114,18 @@ async function link(
   if (!found && !connection.provision)
     return new SignInRejected('identity_not_provisioned', 'no_access')
   if (found?.isDisabled) return found
+
   const create = () =>
     tx.user.create({
       data: { email, emailDomain: emailDomain(email) },
       select: { id: true },
     })
+
   const userId = found?.userId ?? (await create()).id
   await tx.identity.createMany({
     data: [{ connectionId: connection.id, issuer, subject, userId }],
   })
+
   return { userId, isDisabled: false }
 }
 
@@ -128,8 +136,10 @@ async function link(
 async function linkableEmail(connection: Connection, contact: Contact): Promise<string> {
   const { email, isVerified, hostedDomain, domains } = contact
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
+
   const address = parseEmailAddress(email)
   const domain = address && domainOf(address)
+
   // ASCII only, because other letters can look like ASCII letters, or become ASCII
   // letters in lower case.
   if (!domain || /[^ -~]/.test(address))
@@ -138,11 +148,13 @@ async function linkableEmail(connection: Connection, contact: Contact): Promise<
     throw new SignInRejected('email_domain', 'no_access')
   if (domains && !domains.includes(domain))
     throw new SignInRejected('email_tenant', 'no_access')
+
   if (
     hostedDomain !== undefined &&
     !(await owns(connection, asciiDomain(hostedDomain ?? '')))
   )
     throw new SignInRejected('email_hosted_domain', 'no_access')
+
   return address.toLowerCase()
 }
 

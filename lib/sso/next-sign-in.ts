@@ -40,6 +40,7 @@ export function askOf(headers: Headers): {
     /^ask-(account|login)\.([\w-]*)(?:\.([a-z0-9-]+))?$/.exec(
       cookieOf(headers, 'ask') ?? '',
     ) ?? []
+
   const address = Buffer.from(account, 'base64url').toString()
   return {
     ask: ask as Ask | null,

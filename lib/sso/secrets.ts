@@ -33,7 +33,9 @@ export async function decryptSecrets(
       'connection-secrets',
       bindingOf(connection),
     )
+
     if (secrets !== null) return JSON.parse(secrets)
+
     throw new Error(
       'The secrets can’t be decrypted: no key in ENCRYPTION_KEY encrypted them for this issuer and client.',
     )
@@ -53,10 +55,12 @@ export function bindingOf({
   const { issuer } = settings
   if (settings.kind === 'oidc')
     return { connection: id, issuer, clientId: settings.clientId }
+
   const fingerprintOf = (pem?: string) => pem && new X509Certificate(pem).fingerprint256
   const [certificate, next] = [settings.certificate, settings.nextCertificate].map(
     fingerprintOf,
   )
+
   return {
     connection: id,
     issuer,

@@ -81,5 +81,6 @@ export function preferredLanguage(header: string | null): Language {
     ]
     if (weight > best.weight && isLanguage(language)) best = { language, weight }
   }
+
   return best.language
 }

@@ -18,17 +18,20 @@ export function readUsers(csv: string): ImportedUser[] {
   const users = new Map<string, ImportedUser>()
   const problems: string[] = []
   const lines = csv.replace(/^\uFEFF/, '').split(/\r?\n/)
+
   for (const [index, line] of lines.entries()) {
     const wrong = (problem: string) => problems.push(`Line ${index + 1}: ${problem}`)
     const fields = /^("?)([^",]*)\1(?:,("?)([^",]*)\3)?$/.exec(line)
     const [given = '', hash = ''] = [fields?.[2], fields?.[4]].map((field) =>
       field?.trim(),
     )
+
     if (
       line.trim() === '' ||
       (index === 0 && [header, 'email'].includes(line.replaceAll('"', '').toLowerCase()))
     )
       continue
+
     const email = parseEmailAddress(given.toLowerCase())
     if (!fields) wrong(`not of the form ${header}`)
     else if (!email) wrong('not an email address, like ada@example.com')
@@ -42,9 +45,11 @@ export function readUsers(csv: string): ImportedUser[] {
         passwordHash: hash || null,
       })
   }
+
   if (users.size > maxUsers)
     throw new UsageError(`The file has more than ${maxUsers} users: split it.`)
   if (problems.length > 0) throw new UsageError(nothingAdded(problems))
+
   return [...users.values()]
 }
 
@@ -62,10 +67,12 @@ export async function importUsers(users: ImportedUser[]): Promise<string[]> {
       throw new UsageError(
         nothingAdded(known.map(({ email }) => `${email} is already a user.`)),
       )
+
     await tx.user.createMany({ data: users })
     const unusable = await tx.$queryRaw<{ email: string }[]>`
       SELECT email FROM users
       WHERE email = ANY (${emails}) AND password_hash IS NOT NULL AND NOT ${mayUsePassword} ORDER BY email`
+
     return unusable.map(({ email }) => email)
   })
 }

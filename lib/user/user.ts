@@ -40,6 +40,7 @@ async function findUsers(where: Prisma.Sql): Promise<User[]> {
   >`
     SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly"
     FROM users WHERE ${where}`
+
   return rows.map((row) => ({
     ...row,
     disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt),
@@ -56,13 +57,16 @@ export async function createUser(
 ): Promise<boolean> {
   // finds an address with a Unicode domain too
   if (await findUserByEmail(email)) return false
+
   const stored = emailForms(email)?.[1] ?? email.toLowerCase()
   const user = {
     email: stored,
     emailDomain: emailDomain(stored),
     ...(ssoOnly && { passwordPolicy: 'never' }),
   }
+
   const created = await prisma().user.createMany({ data: [user], skipDuplicates: true })
+
   return created.count === 1
 }
 
@@ -96,6 +100,7 @@ export async function allowPassword(
     'userId' in of
       ? Prisma.sql`id = ${of.userId}`
       : Prisma.sql`email_domain = ${of.domain}`
+
   for (let total = 0; ; ) {
     const changed = await prisma().$executeRaw`
       UPDATE users SET password_policy = ${isAllowed ? 'allowed' : null} WHERE id = ANY (ARRAY(
@@ -124,7 +129,9 @@ export async function renameUser(
 ): Promise<number | null> {
   const other = await findUserByEmail(email)
   if (other && other.id !== user.id) return null
+
   const stored = emailForms(email)![1]
+
   return transaction(async (tx) => {
     const ended = await endSessionsOfUser(tx, user.id)
     await tx.resetToken.deleteMany({ where: { userId: user.id } })
@@ -133,8 +140,10 @@ export async function renameUser(
       where: { id: user.id },
       data: { email: stored, emailDomain: emailDomain(stored) },
     })
+
     const notice = { kind: 'email-changed', userId: user.id, language }
     await tx.mail.createMany({ data: [notice, { ...notice, formerEmail: user.email }] })
+
     return ended
   })
 }
@@ -167,13 +176,16 @@ async function sessionsOfUser(userId: string) {
     connection: string | null
     device: string | null
   }
+
   type Row = { id: string; isLive: boolean; times: [number, number, number | null] } & Way
+
   const sessions = await prisma().$queryRaw<Row[]>`
     SELECT id, revoked_at IS NULL AND expires_at > now() AS "isLive", device,
       coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END) AS method,
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       ARRAY[extract(epoch FROM created_at), extract(epoch FROM expires_at), extract(epoch FROM rotated_at)]::float8[] AS times
     FROM sessions WHERE user_id = ${userId} AND parent_id IS NULL ORDER BY created_at DESC`
+
   return sessions.map(({ times: [began, ends, renewed], ...session }) => ({
     ...session,
     createdAt: dateFromEpoch(began),
@@ -192,9 +204,11 @@ export async function detailsOfUser(id: string) {
     _count: { select: { recoveryCodes: { where: { usedAt: null } } } },
     identities: { select: { subject: true, connection: { select: { slug: true } } } },
   }
+
   const user = await prisma().user.findUniqueOrThrow({ where: { id }, select })
   const { secondFactorAt: enabledAt, _count } = user
   const failures = user.secondFactor?.failures ?? 0
+
   return {
     createdAt: user.createdAt,
     hasPassword: user.passwordHash !== null,

@@ -15,6 +15,7 @@ export function demandOrigin(text: string): void {
   const example = 'an origin, like https://www.example.com'
   if (!URL.canParse(text) || !/^https?:/i.test(text))
     throw new UsageError(`“${text}” is not ${example}.`)
+
   const { origin, protocol, hostname } = new URL(text)
   if (hostname.includes('*'))
     throw new UsageError(`“${text}” has a wildcard: add each origin separately.`)
@@ -53,15 +54,19 @@ export async function addWidget(
   for (const origin of origins) demandOrigin(origin)
   if (origins.length > maxOrigins)
     throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
+
   return transaction(async (tx) => {
     const [widget] = await tx.widget.createManyAndReturn({
       data: [{ slug, name }],
       skipDuplicates: true,
     })
+
     if (!widget) throw new UsageError(`There is already a widget ${slug}.`)
+
     await tx.widgetOrigin.createMany({
       data: [...new Set(origins)].map((origin) => ({ widgetId: widget.id, origin })),
     })
+
     return createWidgetToken(widget.id, tx)
   })
 }
@@ -82,6 +87,7 @@ export async function listWidgets(slug?: string) {
       },
     },
   })
+
   return widgets.map(({ origins, ...widget }) => ({
     ...widget,
     origins: origins.map(({ origin }) => origin),
@@ -99,6 +105,7 @@ export async function addOrigin(
   demandOrigin(origin)
   if (origins.length >= maxOrigins && !origins.includes(origin))
     throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
+
   await prisma().widgetOrigin.createMany({
     data: [{ widgetId: id, origin }],
     skipDuplicates: true,

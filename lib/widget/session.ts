@@ -47,5 +47,6 @@ export function signWidgetToken(
     iat: now,
     exp,
   }
+
   return { token: signJwt('widget+jwt', claims, keys), expiresAt: new Date(exp * 1_000) }
 }

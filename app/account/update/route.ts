@@ -22,28 +22,36 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   async ({ request, addToLog }) => {
     const { headers } = request
     if (!isSameOrigin(headers)) throw new ApiError('ORIGIN_REJECTED')
+
     const session = await findBrowserSession(headers)
     if (!session) return seeOther('/?next=/account')
+
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     const form = await readForm(request)
+
     const [currentPassword, password, id] = [
       form.get('current'),
       form.get('password'),
       form.get('session'),
     ]
+
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
       const changing = changePassword(
         session,
         { currentPassword, password },
         await passwordClientOf(request),
       )
+
       const problem = await changing.then(() => null, problemOf)
       if (problem) return seeOther(`/account?problem=${problem}`)
       if (sendsMail()) after(sendAfterRequest)
+
       return seeOther('/account?done=changed')
     }
+
     if (id !== null) await endListedSession(session, id)
     else await endOtherSessions(session)
+
     return seeOther(`/account?done=${id === null ? 'others' : 'ended'}`)
   },
 )
@@ -59,9 +67,11 @@ function problemOf(error: unknown): string {
     if (code === 'RATE_LIMITED') return 'limited'
     if (details.issues) return details.issues[0]!.code
   }
+
   log.error(
     { route: 'account-page', cause: describeCause(error) },
     'a password could not be changed',
   )
+
   return 'unknown'
 }

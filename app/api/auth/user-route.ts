@@ -25,9 +25,12 @@ export function userRoute<Body extends object, Result extends object>(
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     if ('code' in body || 'recoveryCode' in body)
       addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })
+
     // after a wrong code too, because many of them cause a notice
     if (sendsMail()) after(sendAfterRequest)
+
     const result = await act(session, body, await passwordClientOf(request))
+
     return respond({ ok: true, ...result } as Result)
   })
 }

@@ -17,6 +17,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { ...routes.sendResetLink, setting: 'SMTP_URL' },
   async ({ request }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
+
     const email = (await readForm(request)).get('email') ?? ''
     try {
       const emails = parseEmail(email)

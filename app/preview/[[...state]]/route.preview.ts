@@ -45,13 +45,16 @@ export async function GET(request: Request): Promise<Response> {
   if (pathname === '/preview/stay') return new Response(null, { status: 204 }) // keeps the browser on the page
   if (pathname.startsWith('/preview/late/'))
     await new Promise((resolve) => request.signal.addEventListener('abort', resolve))
+
   const look = lookOf(searchParams)
   const names = availableNames()
   if (pathname === '/preview')
     return new Response(overview(names, look, search), { headers: htmlHeaders })
+
   const name = names.find((each) => pathOf(each) === pathname)
   if (name && states[name]) return opening.add(() => pageIn(states[name]!, look))
   if (name) return new Response(mailIn(name, look), { headers: htmlHeaders })
+
   return new Response(null, {
     status: 404,
     headers: { 'Content-Type': 'text/javascript' },
@@ -79,9 +82,12 @@ async function pageIn(
     /<head>|(?=<title>)/,
     (head) => head + script,
   )
+
   html = html.replace(/(?=<\/head>|<body|<main)/, style)
   if (scripts) html = html.replaceAll('/_next/static/', `/preview/${scripts}/`)
+
   const framed = policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'")
+
   return new Response(inLook(html, look), {
     headers: { ...htmlHeaders, 'Content-Security-Policy': framed },
   })
@@ -96,13 +102,16 @@ function availableNames(): string[] {
       mail = sendsMail(),
       secondFactor = SECOND_FACTOR,
     } = states[name]!
+
     return (
       passwords === PASSWORD_SIGN_IN &&
       mail === sendsMail() &&
       secondFactor === SECOND_FACTOR
     )
   })
+
   const mails = Object.keys(sendsMail() ? mailKinds : {})
+
   return [
     ...available,
     ...mails.flatMap((kind) => [`mail: ${kind}`, `mail: ${kind}, text`]),
@@ -115,19 +124,24 @@ function mailIn(name: string, look: Look): string {
   const settings = { ...env() }
   if (color !== settings.ACCENT_COLOR)
     Object.assign(env(), { ACCENT_COLOR: color, ACCENT_COLOR_DARK: undefined })
+
   env().CORNER_RADIUS = radius
+
   const mail = {
     kind: kind as MailKindName,
     language,
     device: 'Firefox on Windows',
     requestedAt: new Date(),
   }
+
   const { subject, text, html } = compose(
     mail,
     `${settings.PUBLIC_URL}/reset-password?token=${'x'.repeat(43)}`,
     7,
   )
+
   Object.assign(env(), settings)
+
   return inLook(
     asText
       ? `${plainPage}<pre>${escapeHtml(`${subject}\n\n${text}`)}</pre>`
@@ -147,12 +161,14 @@ async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> 
   await prisma().$executeRaw`
     UPDATE users SET password_hash = ${by === 'sso' ? null : 'x'}, second_factor_at = ${enabledAt} WHERE id = ${id}`
   const tokens: string[] = []
+
   for (const device of ['Safari on iPhone', null, 'Firefox on Windows']) {
     const { secret } = await issueSsoCode(id)
     tokens.push(
       (await exchangeSsoCode(secret, { browser: null, sessionIds: [], device })).token,
     )
   }
+
   return `session=${tokens[0]}${enabledAt ? `; challenge=${makeChallenge((await findFactor(id))!).challenge}` : ''}`
 }
 
@@ -165,6 +181,7 @@ async function openLink(link: LinkState): Promise<string> {
   if (link === 'expired')
     await prisma()
       .$executeRaw`UPDATE reset_tokens SET expires_at = now() WHERE user_id = ${id}`
+
   return secret
 }
 
@@ -186,6 +203,7 @@ function lookOf(searchParams: URLSearchParams) {
     color: z.string().regex(hexColor).catch(ACCENT_COLOR),
     radius: z.coerce.number().min(0).max(24).catch(CORNER_RADIUS),
   })
+
   return look.parse(Object.fromEntries(searchParams))
 }
 
@@ -196,16 +214,21 @@ function inLook(html: string, { scheme, name }: Look): string {
   const initial = /(brand-mark\W+aria-hidden\W+true\W+(?:children\W+)?)./gu
   const places = /\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
   const marked = html.replace(initial, `$1${[...name][0]}`)
+
   const parts = marked.split(/(<script\b[\s\S]*?<\/script>)/).map((part, index) => {
     if (index % 2 === 1) return part.replaceAll(env().APP_NAME, name)
+
     const named = part.replaceAll(escapeHtml(env().APP_NAME), escapeHtml(name))
     if (scheme === 'system') return named
+
     const inScheme = (asked: string) =>
       asked === scheme ? '(min-width:0)' : '(max-width:0)'
+
     return named.replace(places, (_, asked?: string) =>
       asked ? inScheme(asked) : `color-scheme:${scheme}`,
     )
   })
+
   return parts.join('')
 }
 
@@ -213,24 +236,29 @@ function inLook(html: string, { scheme, name }: Look): string {
 function overview(names: string[], look: Look, search: string): string {
   const groups = [...new Set(names.map((name) => name.split(':')[0]!))]
   const idOf = (name: string) => pathOf(name).slice('/preview/'.length)
+
   const select = (key: 'scheme' | 'language' | 'width', values: readonly string[]) => {
     const options = values.map(
       (value) => `<option${value === look[key] ? ' selected' : ''}>${value}</option>`,
     )
     return `<label>${key} <select name="${key}">${options.join('')}</select></label>`
   }
+
   const frame = (name: string) => {
     const url = escapeHtml(pathOf(name) + search)
     return `<li id="${idOf(name)}"><a href="${url}">${name}</a>
 <iframe src="${url}" title="${name}" width="${look.width}" height="760" loading="lazy"></iframe></li>`
   }
+
   const sections = groups.map((group) => {
     const frames = names.filter((name) => name.startsWith(`${group}:`)).map(frame)
     return `<section id="${idOf(group)}"><h2>${group}</h2><ul>${frames.join('\n')}</ul></section>`
   })
+
   const items = links.map(
     ([name, url, note]) => `<li><a href="${escapeHtml(url)}">${name}</a> ${note}</li>`,
   )
+
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">

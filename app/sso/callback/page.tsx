@@ -37,6 +37,7 @@ export default async function SsoCallbackPage({
   const nextUrl = nextDestination(next, PUBLIC_URL, DASHBOARD_URL)
   const signInUrl = signInPageUrl(SIGN_IN_URL, nextUrl)
   const signIn = <Actions links={[[signInUrl, shared.signInAgain]]} />
+
   if (error !== undefined) {
     const reason = isKnown(error, sso.rejected) ? error : 'other'
     const { title, body } = sso.rejected[reason]
@@ -44,6 +45,7 @@ export default async function SsoCallbackPage({
       error === 'no_access' ? askOf(await headers()) : {}
     const { as, elsewhere } = sso.rejected.no_access
     const [before, after] = as.split('{email}')
+
     return (
       <Screen app={app} title={title} icon={icons[reason] ?? 'lock'}>
         {address ? (
@@ -69,9 +71,11 @@ export default async function SsoCallbackPage({
       </Screen>
     )
   }
+
   const { rejected: _, ...landingTexts } = sso
   const requestHeaders = await headers()
   const destination = nextUrl ?? DASHBOARD_URL
+
   return (
     <>
       <script

@@ -62,6 +62,7 @@ export function SsoLanding(properties: Properties) {
     isRetryable(step) &&
     urlSecret('code') !== null &&
     (kind === 'offline' || retries < maxRetries)
+
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   const wait = useWait(canRetry ? waitSeconds : 0, step)
 
@@ -76,12 +77,14 @@ export function SsoLanding(properties: Properties) {
       if (!isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
       return
     }
+
     setAccount(email)
     setTimeout(() => location.replace(destination), readingMs)
   }
 
   async function exchange(code: string): Promise<Outcome> {
     const outcome = await post(routes.exchangeSsoCode.path, { code })
+
     // `replace` makes the Back button skip this page
     if (outcome.kind === 'done') location.replace(destination)
     return outcome
@@ -102,11 +105,13 @@ export function SsoLanding(properties: Properties) {
   useLayoutEffect(() => {
     markPageReady()
     const code = urlSecret('code')
+
     if (!code) {
       if (hasCode) setStep({ kind: 'no-secret' })
       if (hasSession) goOnIfSignedIn(true)
       return
     }
+
     firstAttempt ??= window.earlyExchange
       ? outcomeOf(window.earlyExchange)
       : exchange(code)
@@ -125,6 +130,7 @@ export function SsoLanding(properties: Properties) {
       {shared.signInAgain}
     </a>
   )
+
   const continueLink = (className: string) => (
     <a className={className} href={destination}>
       {shared.goOn}
@@ -144,6 +150,7 @@ export function SsoLanding(properties: Properties) {
       </Screen>
     )
   }
+
   if (kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done') {
     const done = kind === 'done'
     const bodies = {
@@ -152,6 +159,7 @@ export function SsoLanding(properties: Properties) {
       slow: texts.slow,
       done: texts.doneBody,
     }
+
     return (
       <Screen
         app={app}
@@ -175,6 +183,7 @@ export function SsoLanding(properties: Properties) {
     'no-secret': texts.noCode,
     ...(!canRetry && { limited: texts.limitedLong, unavailable: texts.gaveUp }),
   }[kind]
+
   return (
     <Screen
       app={app}
@@ -209,6 +218,7 @@ export function SsoLanding(properties: Properties) {
 async function signedInAs(): Promise<string | null> {
   const early = window.earlyLookUp
   delete window.earlyLookUp // a later call sends a new request
+
   try {
     const request = { cache: 'no-store', signal: window.abortAfter(lookUpMs) } as const
     const response = await (early ?? fetch(routes.getSession.path, request))

@@ -37,22 +37,26 @@ const globals = globalThis as typeof globalThis & {
 export async function countRequest(client: string): Promise<Verdict> {
   const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()
   const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
+
   if (!globals.rateLimitMemory) {
     const memory = new RateLimiterMemory(options)
     // AsyncResource.bind, because a new client's timer would otherwise retain the
     // request's Next.js context (26 KB).
     globals.rateLimitMemory = AsyncResource.bind((key) => memory.consume(key))
   }
+
   if (RATE_LIMIT !== 'in-process')
     globals.rateLimitStore ??= {
       consume: connections[RATE_LIMIT](options),
       failing: false,
       lastTriedAt: 0,
     }
+
   const store = globals.rateLimitStore
   const isDue =
     store && (!store.failing || performance.now() - store.lastTriedAt >= retryIntervalMs)
   const attempt = isDue ? countInStore(store, client) : null
+
   return (
     (!store?.failing && (await attempt)) || verdictOf(globals.rateLimitMemory(client))
   )
@@ -79,6 +83,7 @@ export function rateLimitHeaders({
 async function countInStore(store: Store, client: string): Promise<Verdict | null> {
   const isRetry = store.failing
   store.lastTriedAt = performance.now()
+
   try {
     // An HMAC, because anybody can hash all IP addresses and so reverse a plain hash.
     const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey)
@@ -90,6 +95,7 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
     if (isRetry && store.failing)
       log.info('Redis is available again: all processes share the platform limit')
     if (isRetry) store.failing = false
+
     return verdict
   } catch (error) {
     // Some messages end with the command, which contains hashes of clients. Others quote
@@ -102,7 +108,9 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
         { reason, cause: describeCause(error) },
         'Redis is unavailable: each process counts requests separately',
       )
+
     store.failing = true
+
     return null
   }
 }
@@ -116,15 +124,18 @@ async function verdictOf(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
       return rejected as RateLimiterRes
     },
   )
+
   if (
     !Number.isInteger(remaining + msBeforeNext) ||
     remaining >= env().RATE_LIMIT_REQUESTS
   )
     throw new TypeError('Redis returned no count')
+
   // Between 1 and the length of a window, even if the clock was set back.
   const resetSeconds = Math.min(
     Math.max(Math.ceil(msBeforeNext / 1000), 1),
     windowSeconds,
   )
+
   return { allowed, remaining, resetSeconds }
 }

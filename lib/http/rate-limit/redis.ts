@@ -24,11 +24,13 @@ export async function connectRedis(options: LimiterOptions): Promise<Consume> {
       return isReplica
     },
   })
+
   redis.on('error', (error: Error) => {
     lastError = error
   })
   await redis.connect().catch(() => {})
   const limiter = new RateLimiterRedis({ storeClient: redis, ...options })
+
   return (key) =>
     limiter.consume(key).catch((error: unknown) => {
       throw redis.status === 'ready' ? error : lastError // only lastError has the reason

@@ -12,6 +12,7 @@ export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions):
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env()
   const signal = () => AbortSignal.timeout(400)
   const blockedUntil = new Map<string, number>()
+
   const limiter = new Ratelimit({
     redis: new Redis({ url, token, retry: false, signal, enableTelemetry: false }),
     limiter: Ratelimit.fixedWindow(points, `${duration} s`),
@@ -19,14 +20,17 @@ export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions):
     ephemeralCache: blockedUntil,
     enableTelemetry: false,
   })
+
   return async (key) => {
     const { success, remaining, reset } = await limiter.limit(String(key))
     const result = new RateLimiterRes(remaining, reset - Date.now())
+
     // Otherwise, a result without a number would block the client, and a clock set back
     // would block it for too long.
     if (Number.isNaN(remaining) || result.msBeforeNext > duration * 1000)
       blockedUntil.clear()
     if (!success) throw result
+
     return result
   }
 }

@@ -35,6 +35,7 @@ export async function addConnection({
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   const encrypted = await encryptSecrets(secrets, bindingOf({ id, settings }))
+
   await transaction(async (tx) => {
     const added = await tx.connection.createMany({
       data: [{ id, kind, settings: stored, encryptedSecrets: encrypted, ...columns }],
@@ -61,6 +62,7 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
       return userIds.length
     })
   }
+
   return count
 }
 
@@ -83,8 +85,10 @@ async function inBatches(
       await lockUsers(tx, ids)
       return work(tx, ids)
     })
+
     last = ids.at(-1)
   }
+
   return sum
 }
 
@@ -115,6 +119,7 @@ export async function findDisabledConnection(domain: string): Promise<string | n
     },
     select: { slug: true },
   })
+
   return row?.slug ?? null
 }
 
@@ -129,6 +134,7 @@ async function claimDomains(
     ON CONFLICT (domain) DO UPDATE SET domain = excluded.domain
       WHERE connection_domains.connection_id = excluded.connection_id
     RETURNING domain`
+
   const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
   if (taken.length > 0)
     throw new UsageError(`Another connection has ${taken.join(', ')}.`)
@@ -158,12 +164,14 @@ export async function updateConnection(
     domains = [],
     removedDomains = [],
   } = change
+
   const { name, provision, listed, allowPasswords, sessionHours } = change
   const encryptedSecrets = secrets
     ? await encryptSecrets(secrets, bindingOf({ id, settings }))
     : before.encryptedSecrets
   const { kind: _, ...known } = before.settings
   const { kind, ...stored } = ConnectionSettings.parse(settings)
+
   await transaction(async (tx) => {
     const updated = await tx.connection.updateMany({
       where: {
@@ -182,10 +190,12 @@ export async function updateConnection(
         encryptedSecrets,
       },
     })
+
     if (updated.count === 0)
       throw new UsageError(
         `Another command has changed ${slug} meanwhile: run this one again.`,
       )
+
     await tx.connectionDomain.deleteMany({
       where: { connectionId: id, domain: { in: removedDomains } },
     })
@@ -217,6 +227,7 @@ export async function listConnections(
       _count: { select: { identities: { where: { userId: { not: null } } } } },
     },
   })
+
   return rows.map(({ kind, settings, domains, _count, ...row }) => ({
     ...row,
     settings: ConnectionSettings.parse({ ...(settings as object), kind }),
@@ -254,6 +265,7 @@ export async function removeConnection(
   connection: Pick<ListedConnection, 'id'>,
 ): Promise<number> {
   const ended = await disableConnection(connection)
+
   // In batches, because the foreign key would delete all SSO attempts in one statement.
   // There can be millions.
   const deleteSome = () => prisma().$executeRaw`
@@ -261,6 +273,7 @@ export async function removeConnection(
       SELECT ctid FROM sso_attempts WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
   while ((await deleteSome()) > 0);
   await prisma().connection.deleteMany({ where: { id: connection.id } })
+
   return ended
 }
 
@@ -311,13 +324,16 @@ export async function linkUser(
       FROM identities
       WHERE connection_id = ${id} AND user_id IS NOT NULL
         AND (user_id = ${userId} OR issuer = ${issuer} AND subject = ${subject})`
+
     if (linked?.isSame) return
+
     if (linked) {
       const state = `${linked.email} is linked to the subject ${linked.subject}.`
       throw new UsageError(
         `${state} Unlink it first: npm run users -- unlink ${linked.email} ${slug}`,
       )
     }
+
     const identity = { connectionId: id, issuer, subject }
     await tx.identity.deleteMany({ where: { ...identity, userId: null } })
     await tx.identity.createMany({ data: [{ ...identity, userId }] })

@@ -29,8 +29,10 @@ export function checkEntered<Of extends object>(
         })
     }
   })
+
   const { data, error } = asEntered.safeParse(entered)
   if (data) return data
+
   throw new UsageError(
     error!.issues
       .map(({ path, message }) => `${nameOf(String(path[0]))} ${message}.`)

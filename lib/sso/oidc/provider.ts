@@ -66,6 +66,7 @@ const check: OidcProvider['check'] = async (connection) => {
     const { metadata, configuration } = await discover(connection)
     const { code_challenge_methods_supported: challenges, scopes_supported: scopes } =
       metadata
+
     // Sends an invalid code. A provider authenticates the client before it checks the
     // code.
     const { genericGrantRequest } = await import('openid-client')
@@ -74,14 +75,18 @@ const check: OidcProvider['check'] = async (connection) => {
       code_verifier: newSecret(),
       redirect_uri: ssoUrl(connection.slug, 'callback'),
     }
+
     const rejection = await genericGrantRequest(
       configuration,
       'authorization_code',
       grant,
     ).catch(oidcRejection)
+
     const { check: outcome = 'token_response' } = rejection as Partial<SignInRejected>
     if (outcome === 'token_invalid_client') throw rejection
+
     const isAccepted = outcome === 'token_invalid_grant'
+
     return {
       summary: `the provider responds, and names itself ${metadata.issuer}.${isAccepted ? ' It accepts the client secret.' : ''}`,
       problems: [
@@ -134,6 +139,7 @@ const add: OidcProvider['add'] = {
       throw new UsageError(
         `${slug} is ${stored.issuer}. Another issuer has other users: add it as another connection.`,
       )
+
     // the trust in one claim does not apply to another claim
     const trusted = flags['email-claim'] === undefined ? stored?.trustClaim : undefined
     const given = {
@@ -147,30 +153,37 @@ const add: OidcProvider['add'] = {
       emailClaim: textOf('email-claim') ?? stored?.emailClaim,
       trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
     }
+
     const isGiven = ([, value]: [string, unknown]) =>
       value !== undefined && !(stored && value === '')
+
     const settings = checkEntered(
       OidcSettings,
       Object.fromEntries(Object.entries(given).filter(isGiven)),
       flagOf,
     )
+
     if (!separatesTenants(settings))
       throw new UsageError(
         '--tenant must name the domains of each of several tenants: --tenant ID=DOMAIN,DOMAIN',
       )
+
     const ofTenants = Object.values(settings.tenantDomains ?? {}).flat()
     const missing = ofTenants.find((domain) => !domains.includes(domain))
     if (missing !== undefined)
       throw new UsageError(`--tenant: ${missing} is not a domain of the connection.`)
+
     const isOtherClient = stored && clientId !== stored.clientId
     const keepsSecret =
       stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
     if (keepsSecret) return { settings, secrets: null, notes: [] }
     if (process.stdin.isTTY)
       console.error('Paste the client secret, press Enter, then Ctrl-D:')
+
     const clientSecret = (await read('-')).toString().trim()
     if (!clientSecret || /\s/.test(clientSecret))
       throw new UsageError('Pass the client secret on stdin, alone.')
+
     return { settings, secrets: { clientSecret }, notes: isOtherClient ? [pairwise] : [] }
   },
 }
@@ -187,6 +200,7 @@ function tenantsFrom(given: string[]): Pick<OidcSettings, 'tenants' | 'tenantDom
   const entries = tenants
     .map((id) => [id, domainsOf(id).map(inAscii)] as const)
     .filter(([, { length }]) => length > 0)
+
   return {
     tenants,
     ...(entries.length > 0 && { tenantDomains: Object.fromEntries(entries) }),

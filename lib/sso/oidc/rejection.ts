@@ -75,11 +75,14 @@ const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
  */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
+
   const { code = '', error: oauthError = '', cause } = thrown as Cause
   if (cause instanceof SignInRejected) return cause // thrown by our own fetch function
+
   const reject = (check: string, error: SignInError) =>
     new SignInRejected(check, error, thrown)
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
+
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
       const known = knownCheck('provider', oauthError)
@@ -98,7 +101,9 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
     case 'OAUTH_RESPONSE_IS_NOT_JSON':
       return reject(steps[step].unusable, 'temporarily_unavailable')
   }
+
   const check = invalidCodes[code]?.(step, cause) ?? steps[step].other
+
   return reject(
     check,
     step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid',

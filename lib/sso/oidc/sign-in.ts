@@ -38,6 +38,7 @@ export const authorize: OidcProvider['authorize'] = async (connection, secrets, 
   const client = await import('openid-client')
   const { configuration, metadata } = await discovered(connection)
   const prompt = ask && promptOf(ask, metadata)
+
   const parameters = {
     redirect_uri: ssoUrl(connection.slug, 'callback'),
     scope: 'openid email profile',
@@ -47,6 +48,7 @@ export const authorize: OidcProvider['authorize'] = async (connection, secrets, 
     code_challenge_method: 'S256',
     ...(prompt && { prompt }),
   }
+
   try {
     return client.buildAuthorizationUrl(configuration, parameters).href
   } catch (error) {
@@ -67,9 +69,11 @@ export function promptOf(
     : isEntra(issuer)
       ? ['select_account', 'login']
       : ['login']
+
   const supported = Array.isArray(listed) ? listed : unlisted
   const wanted =
     ask === 'account' ? ['select_account', 'login'] : ['login', 'select_account']
+
   return wanted.find((value) => supported.includes(value))
 }
 
@@ -82,6 +86,7 @@ export const authenticate: OidcProvider['authenticate'] = async (
   const { configuration, metadata } = await discovered(connection)
   const response = new URL(ssoUrl(connection.slug, 'callback'))
   response.search = fields.toString()
+
   try {
     const tokens = await client.authorizationCodeGrant(configuration, response, {
       expectedState: secrets.state,
@@ -89,14 +94,17 @@ export const authenticate: OidcProvider['authenticate'] = async (
       pkceCodeVerifier: secrets.codeVerifier,
       idTokenExpected: true,
     })
+
     const claims = tokens.claims()!
     checkClaims(claims, connection.settings)
     const { iss: issuer, sub } = claims
     const subject = isEntra(issuer) ? claims.oid : sub
     if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
+
     const userInfo = () => client.fetchUserInfo(configuration, tokens.access_token, sub)
     const contact = () => contactOf(claims, userInfo, metadata, connection)
+
     return {
       identity: { issuer, subject },
       contact,
@@ -114,11 +122,13 @@ type UserInfo = () => Promise<Claims>
 /** Makes the checks that openid-client does not make. */
 function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void {
   const { azp, iat, tid } = claims
+
   // openid-client checks azp only if there are several audiences
   if (azp !== undefined && azp !== clientId)
     throw new SignInRejected('id_token_azp', 'response_invalid')
   if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
     throw new SignInRejected('id_token_iat', 'response_invalid')
+
   if (
     tenants &&
     !tenants.some((tenant) => tenant.toLowerCase() === String(tid).toLowerCase())
@@ -163,6 +173,7 @@ async function contactOf(
   const { issuer, userinfo_endpoint: endpoint } = metadata
   const { emailClaim = 'email', trustClaim, tenantDomains } = settings
   const hasAddress = addressesIn(idToken, emailClaim).length > 0
+
   // `email_verified` is only about the claim `email`
   const hasVerdict = idToken.email_verified !== undefined || emailClaim !== 'email'
 
@@ -175,12 +186,14 @@ async function contactOf(
       log.warn(failed, 'the user info could not be read: the ID token alone is used')
       return {}
     })
+
     documents.push(further)
   }
 
   const { email, isVerified } = emailOf(documents, emailClaim)
   if (settings.emailClaim && !trustClaim)
     throw new SignInRejected('email_claim_untrusted', 'no_access')
+
   return {
     email,
     isVerified,
@@ -240,6 +253,7 @@ export function emailOf(
     ({ email_verified: claim, xms_edov: domain }) =>
       isNotDenied(claim) && !(name === 'email' && isDomainDenied(domain)),
   )
+
   return { email: soleAddress(given ?? [], others), isVerified }
 }
 
@@ -270,12 +284,14 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
   const known = last?.source === source ? last : undefined
   const now = performance.now()
   if (known && now < known.endsAt) return known.discovered
+
   const entry = {
     source,
     discovered: discover(connection),
     endsAt: now + discoveryMs,
     servesUntil: now + staleMs,
   }
+
   if (!known || now >= known.servesUntil) {
     cache.set(id, entry)
     entry.discovered.catch(() =>
@@ -284,9 +300,12 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
         servesUntil: 0,
       }),
     )
+
     return entry.discovered
   }
+
   known.endsAt = now + renewalMs
+
   entry.discovered.then(
     () => cache.set(id, entry),
     ({ check }: SignInRejected) =>
@@ -295,6 +314,7 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
         'the metadata of a provider could not be fetched: the last one serves',
       ),
   )
+
   return known.discovered
 }
 
@@ -307,10 +327,13 @@ export async function discover(connection: OidcConnection) {
   const { issuer, clientId, tokenAuth } = connection.settings
   if (!separatesTenants(connection.settings))
     throw new SignInRejected('tenant_domains', 'unavailable')
+
   const { clientSecret } = await decryptSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
+
   // lib/sso/provider-url.ts allows http on this machine only
   if (new URL(issuer).protocol === 'http:') extensions.push(client.allowInsecureRequests)
+
   try {
     const configuration = await client.discovery(
       new URL(issuer),
@@ -327,6 +350,7 @@ export async function discover(connection: OidcConnection) {
           (tokenAuth ?? announced) === 'basic'
             ? clientSecretBasic
             : client.ClientSecretPost
+
         return authenticate(clientSecret!)(server, metadata, body, headers)
       },
       {
@@ -335,25 +359,31 @@ export async function discover(connection: OidcConnection) {
         [client.customFetch]: fetchFromProvider(maxMetadataBytes),
       },
     )
+
     const metadata = configuration.serverMetadata()
+
     // The library ignores control characters at the ends of issuers. PostgreSQL can't
     // store one of them, NUL.
     if (/\p{Cc}/u.test(metadata.issuer))
       throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
+
     if (
       !metadata.authorization_endpoint ||
       !metadata.token_endpoint ||
       !metadata.jwks_uri
     )
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
+
     const fetchResponse = fetchFromProvider(maxResponseBytes)
     const { href: tokenUrl } = new URL(metadata.token_endpoint)
+
     configuration[client.customFetch] = async (url, options) => {
       if (url === metadata.jwks_uri)
         return fetchKeys(connection, url, options as RequestOptions)
       const response = await fetchResponse(url, options)
       return url === tokenUrl ? withoutNulls(response) : response
     }
+
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
@@ -376,16 +406,20 @@ async function fetchKeys(
     options.signal,
     ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : []),
   ]
+
   try {
     const response = await fetchBounded(
       url,
       { ...options, signal: AbortSignal.any(signals) },
       maxKeysBytes,
     )
+
     const body = await response.text()
     if (!response.ok || !Array.isArray(JSON.parse(body).keys))
       throw new Error('The response holds no keys.')
+
     keyCopies.set(name, { body, fetchedAt: performance.now() })
+
     return new Response(body, response)
   } catch (error) {
     if (!isUsable)
@@ -405,6 +439,7 @@ async function withoutNulls(response: Response): Promise<Response> {
     .clone()
     .json()
     .catch(() => null)
+
   if (typeof body !== 'object' || body === null) return response
 
   const present = Object.entries(body).filter(([, value]) => value !== null)

@@ -31,12 +31,14 @@ export function readIdentity(
     nameId.children.length === 0 && /^\S(?:.{0,254}\S)?$/u.test(name),
     'saml_name_id',
   )
+
   // A transient NameID differs at each sign-in, so it can't identify a user.
   const format = uriIn(nameId, 'Format')
   ensure(
     format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
     'saml_transient',
   )
+
   // Core 8.3.7: a persistent NameID from another provider may be equal to one from this
   // provider.
   const isPersistent = format === 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
@@ -44,7 +46,9 @@ export function readIdentity(
     !isPersistent || (uriIn(nameId, 'NameQualifier') || issuer) === issuer,
     'saml_name_qualifier',
   )
+
   checkConfirmation(subject, expected)
+
   // Core 2.5.1: an unsupported condition makes the assertion invalid.
   const required = onlyChild(assertion, saml, 'Conditions', 'saml_conditions')
   const isKnown = ({ name, namespace }: XmlElement) =>
@@ -57,20 +61,24 @@ export function readIdentity(
     (start === undefined || timeOf(start) <= Date.now() + clockSkewMs) && isAhead(end),
     'saml_time',
   )
+
   const restrictions = childrenOf(required, saml, 'AudienceRestriction')
   ensure(
     restrictions.length > 0 &&
       restrictions.every((each) => allows(each, expected.entityId)),
     'saml_audience',
   )
+
   const sessionEnd = sessionEndOf(assertion)
   const isEmail = format === 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
+
   // SAML does not mark unverified addresses, so the provider vouches for the addresses of
   // its domains.
   const contact = async () => ({
     email: emailOf(attributesOf(assertion), { text: name, isEmail }, emailAttribute),
     isVerified: true,
   })
+
   return {
     identity: { issuer, subject: name, isEmail: isEmail || isNameId(emailAttribute) },
     contact,
@@ -95,6 +103,7 @@ function checkConfirmation(subject: XmlElement, expected: Expected): void {
   const bearers = childrenOf(subject, saml, 'SubjectConfirmation').filter(isBearer)
   const failures = bearers.map((each) => failedCheck(each, expected))
   if (failures.includes(null)) return
+
   throw new SamlRejected(
     failures.find((check) => check !== 'saml_recipient') ??
       failures[0] ??

@@ -47,5 +47,6 @@ export function emailOf(
     ? isNameId(configured)
     : given.length === 0 && nameId.isEmail
   const values = usesNameId ? [nameId.text] : given
+
   return soleAddress(values, [nameId.text, ...pairs.map(([, text]) => text)])
 }

@@ -30,12 +30,14 @@ export function checkEncryption(encrypted: XmlElement): void {
   checkUnsigned(elements, encrypted.size - ciphertext)
   const data = onlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
   const [key, another] = all('EncryptedKey')
+
   // No element may occur more often, because the library uses the first match anywhere.
   ensure(key && !another && all('EncryptedData').length === 1, 'saml_encryption')
   ensure(
     all('EncryptionMethod').length === 2 && all('CipherValue').length === 2,
     'saml_encryption',
   )
+
   ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
   ensure(keyCiphers.includes(algorithmOf(key)), 'saml_encryption')
   const valuesOf = (name: string, attribute: string) =>
@@ -43,6 +45,7 @@ export function checkEncryption(encrypted: XmlElement): void {
   const hasKnownDigests = valuesOf('DigestMethod', 'Algorithm').every((hash) =>
     digests.includes(hash),
   )
+
   // The library inserts the URI into an XPath expression.
   const hasSafeUris = valuesOf('RetrievalMethod', 'URI').every((uri) =>
     /^#[\w.-]+$/.test(uri),
@@ -62,20 +65,24 @@ export async function decryptAssertion(
 ) {
   const { default: library } = await import('xml-encryption')
   const { parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
+
   try {
     const document = await parseDomFromString(xml)
     const [encrypted] = xpath.selectElements(
       document,
       "/*/*[local-name()='EncryptedAssertion']",
     )
+
     // Allows CBC, which the library rejects by default. checkEncryption accepts no other
     // insecure algorithm.
     const options = {
       disallowDecryptionWithInsecureAlgorithm: false,
       warnInsecureAlgorithm: false,
     }
+
     const decrypt = (key: string) =>
       promisify(library.decrypt)(String(encrypted), { ...options, key })
+
     return await decrypt(privateKey).catch((error) => {
       if (!nextPrivateKey) throw error
       return decrypt(nextPrivateKey)

@@ -12,6 +12,7 @@ export async function newKeyPair(commonName: string, now = new Date()) {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })
+
   const certificate = forge.pki.createCertificate()
   certificate.publicKey = forge.pki.publicKeyFromPem(publicKey)
   certificate.serialNumber = `4${randomBytes(16).toString('hex').slice(1)}` // positive, without a leading zero
@@ -21,6 +22,7 @@ export async function newKeyPair(commonName: string, now = new Date()) {
   certificate.setSubject([{ name: 'commonName', value: commonName }])
   certificate.setIssuer(certificate.subject.attributes)
   certificate.sign(forge.pki.privateKeyFromPem(privateKey), forge.md.sha256.create())
+
   return {
     privateKey,
     certificate: forge.pki.certificateToPem(certificate).replaceAll('\r', ''),

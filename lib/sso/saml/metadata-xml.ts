@@ -43,6 +43,7 @@ export function parseMetadataXml(xml: string): MetadataElement {
     open.at(-1)!.children.push(element)
     open.push(element)
   })
+
   parser.on('text', (text) => {
     open.at(-1)!.text += text
   })

@@ -25,6 +25,7 @@ export function readProviderMetadata(file: Buffer | string, stored: string[] = [
     entities.length > 0,
     'This is XML, but not SAML metadata: it has no EntityDescriptor.',
   )
+
   const [provider, another] = entities.filter(
     (entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0,
   )
@@ -32,16 +33,19 @@ export function readProviderMetadata(file: Buffer | string, stored: string[] = [
     !another,
     'This file describes several identity providers. Use the metadata of one.',
   )
+
   const isService =
     !provider && entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
   ensure(
     !isService,
     'This is the metadata of a service provider, such as this service: use the identity provider’s.',
   )
+
   ensure(
     provider,
     'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.',
   )
+
   const roles = rolesOf(provider, 'IDPSSODescriptor')
   const role = roles.find((each) => endpointsOf(each).length > 0) ?? roles[0]!
 
@@ -52,8 +56,10 @@ export function readProviderMetadata(file: Buffer | string, stored: string[] = [
     endpoints.length > 0,
     'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.',
   )
+
   const ssoUrl = endpoints.find((url) => ProviderUrl.safeParse(url).success)
   ensure(ssoUrl, 'The sign-on endpoint for HTTP-Redirect is not an https URL.')
+
   return {
     entityId,
     ssoUrl,
@@ -72,10 +78,12 @@ function decoded(file: Buffer): string {
   ensure(file.length <= maxFileBytes, tooLarge)
   const start = file.subarray(0, 400).toString('latin1')
   const declared = /<\?xml[^>]*\sencoding=["']([\w.:-]+)["']/.exec(start)?.[1] ?? 'utf-8'
+
   // A declaration that is readable byte by byte is not in UTF-16, even if it declares
   // UTF-16.
   const inBytes = /^(?:utf-?16|ucs-?2|iso-10646)/i.test(declared) ? 'utf-8' : declared
   const [, big, little] = /^(?:(\xFE\xFF|\0<)|(\xFF\xFE|<\0))/.exec(start) ?? []
+
   const label = big
     ? 'utf-16be'
     : little
@@ -83,6 +91,7 @@ function decoded(file: Buffer): string {
       : start.startsWith('\xEF\xBB\xBF')
         ? 'utf-8'
         : inBytes
+
   try {
     return new TextDecoder(label, { fatal: true }).decode(file)
   } catch {
@@ -108,6 +117,7 @@ function parseMetadata(text: string): MetadataElement {
       reason = error.reason
     }
   }
+
   throw new UsageError(unreadable(xml, reason, root === undefined))
 }
 
@@ -138,11 +148,13 @@ function unreadable(
     return 'This file has a DTD, CDATA, or a processing instruction inside. Remove it.'
   if (reason === 'depth')
     return 'This file has more than 25 levels of elements, which metadata does not have. Save the metadata itself.'
+
   const [entity] = /&(?!(?:lt|gt|amp|quot|apos);)[A-Za-z]\w{0,30};/.exec(xml) ?? []
   if (entity)
     return `XML does not define the entity ${entity} in this file. Replace it with its character.`
   if (isCutOff && /<(?:[\w-]+:)?Entit/.test(xml))
     return 'This file is incomplete: its last element does not end.'
+
   return 'This is not XML that can be read. Save the metadata itself, not the page that shows it.'
 }
 
@@ -182,22 +194,26 @@ function signingCertificates(role: MetadataElement, stored: string[]) {
 
   const usable = new Map<string, string>()
   const notes: string[] = []
+
   for (const [index, { text, certificate }] of published.entries()) {
     const name = `certificate ${index + 1} of ${published.length}`
     const problem = findProblem(text, certificate)
     if (problem) notes.push(`Left out ${name}: ${problem}.`)
     if (!certificate || problem) continue
+
     const warning = findDateProblem(certificate)
     if (warning)
       notes.push(
         `Imported ${name}, although ${warning}: the provider may still sign with it.`,
       )
+
     usable.set(certificate.fingerprint256, certificate.toString())
   }
 
   const noneUsable =
     'There is no signing certificate (X509Certificate in a KeyDescriptor) that can be used.'
   ensure(usable.size > 0, [noneUsable, ...notes, 'Get the current metadata.'].join('\n'))
+
   return { certificates: [...usable.values()], notes }
 }
 
@@ -224,6 +240,7 @@ function selectKeys(elements: MetadataElement[], stored: string[]): Published[] 
       certificate && certificate.issuer !== certificate.subject ? certificate.issuer : [],
     ),
   )
+
   return chain.filter(
     ({ certificate }) =>
       !certificate ||
@@ -236,6 +253,7 @@ function findProblem(text: string, certificate?: X509Certificate): string | unde
   if (text === '') return 'it is empty'
   if (!certificate || Number.isNaN(Date.parse(certificate.validTo)))
     return 'it can’t be read'
+
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
   const isLongRsa =
     asymmetricKeyType === 'rsa' && asymmetricKeyDetails!.modulusLength! >= 2048
@@ -255,6 +273,7 @@ function parseCertificate(text: string): X509Certificate | undefined {
   const [, inPem] = /-----BEGIN[A-Z0-9 ]*CERTIFICATE-----([^-]*)/.exec(text) ?? []
   const base64 = (inPem ?? text).replace(/\s/g, '')
   if (!/^[A-Za-z0-9+/]+=*$/.test(base64)) return undefined
+
   try {
     const certificate = new X509Certificate(Buffer.from(base64, 'base64'))
     return certificate.publicKey && certificate // reading the key can fail too

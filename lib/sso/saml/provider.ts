@@ -57,10 +57,12 @@ const check: SamlProvider['check'] = async (connection) => {
       id: `_${newSecret()}`,
       relayState: newSecret(),
     })
+
     const { statusCode, body } = await sendRequest(url, {
       signal: AbortSignal.timeout(timeoutMs),
     })
     body.on('error', () => {}).destroy() // only the status is used
+
     return {
       summary: `the provider’s sign-on endpoint responds with ${statusCode}.`,
       problems: [
@@ -86,6 +88,7 @@ const check: SamlProvider['check'] = async (connection) => {
         'provider_timeout',
         `The provider did not respond within ${timeoutMs / 1000} seconds.`,
       )
+
     throw failed(
       'provider_unreachable',
       'The provider can’t be reached from here. Its users’ browsers might reach it.',
@@ -112,33 +115,40 @@ const add: SamlProvider['add'] = {
       'want-signed': wanted = stored?.signed ?? 'either',
       'sign-requests': signRequests,
     } = flags
+
     if (stored && Object.keys(flags).length === 0)
       throw new UsageError('Pass what is to be changed, such as --metadata.')
+
     const { data: signed, error } = SamlSettings.shape.signed.safeParse(wanted)
     if (error)
       throw new UsageError(
         `--want-signed must be one of: ${Object.keys(signedText).join(', ')}.`,
       )
+
     const emailAttribute =
       (flags['email-attribute'] ?? stored?.emailAttribute) || undefined
+
     const own = {
       ...stored,
       signed,
       signRequests: signRequests ?? stored?.signRequests ?? false,
       emailAttribute,
     }
+
     if (stored && metadata === undefined)
       return { settings: settingsOf(own), secrets: null, notes: [] }
     if (!metadata)
       throw new UsageError(
         '--metadata is required: a file or an https URL, or - for stdin.',
       )
+
     const found = readProviderMetadata(await read(String(metadata)), stored?.certificates)
     const { entityId: issuer, ssoUrl, wantsSignedRequests } = found
     if (stored && issuer !== stored.issuer)
       throw new UsageError(
         `The metadata is of ${issuer}, but ${slug} is ${stored.issuer}. Add it as another connection.`,
       )
+
     const pair = stored ? null : await newKeyPair(slug)
     const settings = settingsOf({
       ...own,
@@ -149,13 +159,16 @@ const add: SamlProvider['add'] = {
       ssoUrl,
       certificates: found.certificates,
     })
+
     const switchesOn = wantsSignedRequests && !own.signRequests
     const kept = found.certificates.filter((pem) => stored?.certificates.includes(pem))
+
     const notes = [
       ...kept.map((pem) => `Certificate kept: ${certificateText(pem)}`),
       ...found.notes,
       ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : []),
     ]
+
     return { settings, secrets: pair && { privateKey: pair.privateKey }, notes }
   },
 }
@@ -184,6 +197,7 @@ export async function rotateKey(
   const { slug } = connection
   const { nextCertificate, ...settings } = connection.settings
   const secrets = await decryptSecrets(connection).catch(() => null)
+
   if (drop && nextCertificate && secrets) {
     const second = { privateKey: secrets.nextPrivateKey! }
     return {
@@ -192,20 +206,25 @@ export async function rotateKey(
       notes: [],
     }
   }
+
   if (drop) throw new UsageError(`${slug} has no second key that can be decrypted.`)
   if (nextCertificate && secrets)
     throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
+
   const { privateKey, certificate } = await newKeyPair(slug)
   const enter = `Let the provider read ${ssoUrl(slug, 'metadata')} again, or enter there:\n${certificate}`
   const lost = ['The earlier key is lost.', enter]
+
   if (!secrets)
     return {
       settings: { ...settings, certificate },
       secrets: { privateKey },
       notes: lost,
     }
+
   const both = { privateKey: secrets.privateKey!, nextPrivateKey: privateKey }
   const then = `Then: npm run connections -- rotate-key ${slug} --drop`
+
   return {
     settings: { ...settings, nextCertificate: certificate },
     secrets: both,

@@ -28,6 +28,7 @@ export function decodeResponse(base64: string): string {
     compact.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(compact),
     'saml_base64',
   )
+
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
       Buffer.from(compact, 'base64'),
@@ -55,6 +56,7 @@ export function checkResponse(
     isResponse && elements.filter(({ name }) => name === 'Response').length === 1,
     'saml_response',
   )
+
   ensure(attributes.get('Version') === '2.0', 'saml_version')
   checkIds(elements)
 
@@ -65,7 +67,9 @@ export function checkResponse(
     destination === acsUrl || (destination === undefined && !isSigned),
     'saml_destination',
   )
+
   ensure(attributes.get('InResponseTo') === requestId, 'saml_in_response_to')
+
   // Profiles 4.1.4.2: the response has an issuer if it is signed or its assertion is
   // encrypted.
   const [named, ...others] = childrenOf(response, namespaces.assertion, 'Issuer')
@@ -75,6 +79,7 @@ export function checkResponse(
       : !isSigned && !isEncrypted,
     'saml_issuer',
   )
+
   const status = onlyChild(response, namespaces.protocol, 'Status', 'saml_status')
   const code = onlyChild(status, namespaces.protocol, 'StatusCode', 'saml_status')
   ensure(
@@ -87,15 +92,18 @@ export function checkResponse(
     assertion && !another && response.children.includes(assertion),
     'saml_assertion_count',
   )
+
   ensure(assertion.namespace === namespaces.assertion, 'saml_assertion_count')
   const inside = new Set(elementsIn(assertion))
   const around = elements.filter((element) => !inside.has(element))
   if (!isSigned) checkUnsigned(around, response.size - assertion.size)
   if (isEncrypted) checkEncryption(assertion)
+
   const ofAssertion = isEncrypted
     ? []
     : childrenOf(assertion, namespaces.signature, 'Signature')
   checkPlaces(elements, Number(isSigned) + ofAssertion.length)
+
   return { isSigned, isEncrypted, assertion }
 }
 
@@ -113,6 +121,7 @@ export function checkAssertionForm(
   ensure(isSaml && elements.filter(isAssertion).length === 1, 'saml_assertion_count')
   checkIds(elements)
   onlyChild(assertion, namespaces.assertion, 'Conditions', 'saml_conditions')
+
   // Checked before the signature, so that replays of an earlier large assertion take
   // little CPU time.
   const confirmations = elements.filter(({ name }) => name === 'SubjectConfirmationData')
@@ -122,6 +131,7 @@ export function checkAssertionForm(
   ensure(requests.length === 0 || requests.includes(requestId), 'saml_in_response_to')
   const isSigned = checkSignature(assertion)
   checkPlaces(elements, Number(isSigned))
+
   return isSigned
 }
 

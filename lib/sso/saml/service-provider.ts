@@ -50,6 +50,7 @@ export async function authnRequestUrl(
     ...(forceAuthn && { forceAuthn }),
     generateUniqueId: () => id,
   })
+
   return saml.getAuthorizeUrlAsync(relayState, undefined, {})
 }
 
@@ -72,15 +73,18 @@ export async function verifyResponse(
     response: response.isSigned,
     assertion: checkAssertionForm(assertion, expected),
   }
+
   ensure(signed.response || signed.assertion, 'saml_unsigned')
   ensure(
     signed.response || wanted === 'either' || wanted === 'assertion',
     'saml_unsigned',
   )
+
   ensure(
     signed.assertion || wanted === 'either' || wanted === 'response',
     'saml_unsigned',
   )
+
   return readIdentity(
     parseXml(await readSigned(settings, xml, decrypted, signed)),
     expected,
@@ -101,6 +105,7 @@ export async function serviceMetadata(settings: PublicSettings): Promise<string>
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
   const { entityId, acsUrl, certificate, nextCertificate, signed, signRequests } =
     settings
+
   // The library only checks that a key exists, so the real key is not decrypted.
   const privateKey = 'not in the metadata'
   const metadata = generateServiceProviderMetadata({
@@ -119,11 +124,13 @@ export async function serviceMetadata(settings: PublicSettings): Promise<string>
     wantAssertionsSigned: signed !== 'response',
     generateUniqueId: () => '_metadata', // fixed, so that the document is always the same
   })
+
   // Adds the ciphers for keys, because the library lists only the ciphers for the
   // content.
   const keyMethods = keyCiphers.map(
     (algorithm) => `<EncryptionMethod Algorithm="${algorithm}"/>`,
   )
+
   return metadata.replace('<EncryptionMethod ', `${keyMethods.join('')}$&`)
 }
 
@@ -144,6 +151,7 @@ async function readSigned(
   )
   const elementAt = async (xml: string, path: string) =>
     xpath.selectElements(await parseDomFromString(xml), path)[0]!
+
   const verify = async (xml: string, path: string) => {
     const verified = getVerifiedXml(
       xml,
@@ -153,18 +161,22 @@ async function readSigned(
     ensure(verified, 'saml_signature')
     return verified
   }
+
   const assertionPath = "/*/*[local-name()='Assertion']"
   try {
     const response = signed.response ? await verify(posted, '/*') : posted
+
     // decrypted again from the signed bytes
     const inside =
       decrypted !== null && signed.response
         ? await decryptAssertion(response, settings)
         : decrypted
+
     if (signed.assertion)
       return await (inside === null
         ? verify(posted, assertionPath)
         : verify(inside, '/*'))
+
     return inside ?? String(await elementAt(response, assertionPath))
   } catch (error) {
     if (error instanceof SamlRejected) throw error

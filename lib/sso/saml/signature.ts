@@ -26,6 +26,7 @@ const digestMethods = [
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false
+
   // A signature does not cover itself, so its parts, such as the key, are unsigned.
   checkUnsigned(elementsIn(signature), signature.size)
 
@@ -36,12 +37,15 @@ export function checkSignature(parent: XmlElement): boolean {
     signatureValue && shapeOf(signatureValue) === 'SignatureValue',
     'saml_signature_form',
   )
+
   ensure(!more && (!keyInfo || nameOf(keyInfo) === 'KeyInfo'), 'saml_signature_form')
+
   const [canonicalization, method, reference] = signedInfo.children as [
     XmlElement,
     XmlElement,
     XmlElement,
   ]
+
   const [transforms, digest] = reference.children as [XmlElement, XmlElement]
   const id = parent.attributes.get('ID')
   ensure(id && reference.attributes.get('URI') === `#${id}`, 'saml_signature_form')
@@ -53,6 +57,7 @@ export function checkSignature(parent: XmlElement): boolean {
     transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`,
     'saml_algorithm',
   )
+
   return true
 }
 

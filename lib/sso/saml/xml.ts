@@ -79,6 +79,7 @@ type Scope = Record<string, string>
 export function parseXml(xml: string): XmlElement {
   ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'saml_too_large')
   ensure(!notXmlCharacter.test(xml), 'saml_malformed')
+
   const counts = {
     elements: 0,
     attributes: 0,
@@ -86,15 +87,18 @@ export function parseXml(xml: string): XmlElement {
     replacedCharacters: 0,
     prefixLists: 0,
   }
+
   const count = (what: keyof typeof maxima, more: number) => {
     counts[what] += more
     ensure(counts[what] <= maxima[what], 'saml_too_complex')
   }
+
   const countReplaced = (text: string, characters: RegExp) =>
     count('replacedCharacters', text.match(characters)?.length ?? 0)
   countReplaced(xml, /\r\n?|[\n&]/g)
   const source = xml.replace(/\r\n?/g, '\n')
   let position = 0
+
   const take = (token: RegExp) => {
     token.lastIndex = position
     const match = token.exec(source)
@@ -104,6 +108,7 @@ export function parseXml(xml: string): XmlElement {
 
   const encoding = take(declaration)?.[1]
   ensure(encoding === undefined || encoding.toLowerCase() === 'utf-8', 'saml_encoding')
+
   const document: XmlElement = {
     name: '',
     namespace: '',
@@ -112,37 +117,45 @@ export function parseXml(xml: string): XmlElement {
     text: '',
     size: 0,
   }
+
   const root: Scope = Object.assign(Object.create(null), {
     xml: 'http://www.w3.org/XML/1998/namespace',
   })
+
   const open: {
     element: XmlElement
     qualifiedName: string
     scope: Scope
     startsAt: number
   }[] = [{ element: document, qualifiedName: '', scope: root, startsAt: 0 }]
+
   const names = new Set<string>()
   while (position < source.length) {
     const parent = open.at(-1)!
     const text = take(textToken)
+
     if (text) {
       countReplaced(text[0], />/g)
       parent.element.text += unescaped(text[0])
       continue
     }
+
     ensure(!take(otherMarkup), 'saml_markup')
     const end = take(endTag)
+
     if (end) {
       ensure(end[1] === parent.qualifiedName, 'saml_malformed')
       parent.element.size = position - parent.startsAt
       open.pop()
       continue
     }
+
     const startsAt = position
     const start = take(startOfTag)
     count('elements', 1)
     ensure(open.length <= maxDepth, 'saml_too_complex')
     const pairs: Pair[] = []
+
     for (let pair = take(attribute); pair; pair = take(attribute)) {
       count('attributes', 1)
       ensure(pairs.length < maxAttributesOfElement, 'saml_too_complex')
@@ -150,8 +163,10 @@ export function parseXml(xml: string): XmlElement {
       countReplaced(raw, /[\t>"]/g)
       const value = unescaped(raw.replace(/[\t\n]/g, ' '))
       if (pair[2] === 'PrefixList') count('prefixLists', value.length)
+
       pairs.push({ prefix: pair[1] ?? '', name: pair[2]!, value })
     }
+
     const close = take(endOfTag)
     ensure(start && close, 'saml_malformed')
     const scope = innerScope(parent.scope, pairs)
@@ -159,6 +174,7 @@ export function parseXml(xml: string): XmlElement {
     const qualifiedName = prefix ? `${prefix}:${name}` : name!
     names.add(qualifiedName)
     ensure(names.size <= maxNames, 'saml_too_complex')
+
     const element: XmlElement = {
       name: name!,
       namespace: namespaceOf(prefix, scope),
@@ -167,17 +183,20 @@ export function parseXml(xml: string): XmlElement {
       text: '',
       size: position - startsAt,
     }
+
     for (const expanded of [element.namespace, ...element.attributes.keys()])
       count('expandedNames', expanded.length)
     parent.element.children.push(element)
     if (!close[1]) open.push({ element, qualifiedName, scope, startsAt })
   }
+
   ensure(
     open.length === 1 &&
       document.children.length === 1 &&
       /^[ \t\n]*$/.test(document.text),
     'saml_malformed',
   )
+
   return document.children[0]!
 }
 
@@ -189,21 +208,26 @@ const isDeclaration = ({ prefix, name }: Pair) =>
 function innerScope(outer: Scope, pairs: Pair[]): Scope {
   const declarations = pairs.filter(isDeclaration)
   if (declarations.length === 0) return outer
+
   const scope: Scope = Object.create(outer)
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
     ensure(value.length <= maxNamespaceLength, 'saml_too_complex')
+
     // The library reads some HTML elements as text. For each one, it copies the document
     // up to this element.
     ensure(value !== 'http://www.w3.org/1999/xhtml', 'saml_markup')
+
     ensure(
       namespaceName.test(value) &&
         !/^xml/i.test(declared) &&
         !Object.hasOwn(scope, declared),
       'saml_malformed',
     )
+
     scope[declared] = value
   }
+
   return scope
 }
 
@@ -224,6 +248,7 @@ function attributesOf(pairs: Pair[], scope: Scope): Map<string, string> {
     ensure(!attributes.has(name), 'saml_malformed')
     attributes.set(name, pair.value)
   }
+
   return attributes
 }
 
@@ -240,6 +265,7 @@ function unescaped(text: string): string {
     /&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([\da-fA-F]{1,6}));|&|]]>/g,
     (_, name, decimal, hex) => {
       if (name) return entities[name]!
+
       const code = Number.parseInt(decimal ?? hex, decimal ? 10 : 16)
       ensure(
         code <= 0x10ffff && !notXmlCharacter.test(String.fromCodePoint(code)),

@@ -25,11 +25,13 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       ? readAuthorizeRequest(search, DASHBOARD_CALLBACK_URLS)
       : 'not_a_navigation'
     if (typeof asked === 'string') return explain(headers, asked, addToLog)
+
     const next = nextDestination(
       routes.authorize.path + search,
       PUBLIC_URL,
       DASHBOARD_URL,
     )
+
     if (!next) return explain(headers, 'state_too_long', addToLog)
 
     const { redirectUri, state, codeChallenge } = asked
@@ -37,14 +39,18 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       addToLog({ check: 'code_challenge' })
       return seeOther(callbackUrl(redirectUri, state, { error: 'invalid_request' }))
     }
+
     try {
       const session = await findRenewableSession(headers)
       const code =
         session &&
         (await issueDashboardCode(session.sessionId, redirectUri, codeChallenge))
+
       // with `another`, because a live JWT would show the account instead of the form
       if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next, { another: true }))
+
       addToLog({ userId: session.userId, sessionId: session.sessionId })
+
       return seeOther(callbackUrl(redirectUri, state, { code }))
     } catch (error) {
       log.error({ cause: describeCause(error) }, 'a dashboard could not get a code')
@@ -69,6 +75,7 @@ function callbackUrl(
     iss: env().PUBLIC_URL,
     ...(state !== null && { state }),
   })
+
   // not URLSearchParams, because it encodes a space as a plus sign, which some clients do
   // not decode
   const query = parameters

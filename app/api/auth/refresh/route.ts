@@ -21,6 +21,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { userId, sessionId, ...tokens } = await refreshSession(tokenIn(request, body))
     addToLog({ userId, sessionId })
     setCookies(sessionCookies(tokens))
+
     return respond({
       ok: true,
       token: tokens.token,

@@ -12,6 +12,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { request, body, respond, setCookies, addToLog } = call
     const { email, password } = body
     const client = await passwordClientOf(request)
+
     const { userId, sessionId, knownBrowser, ...tokens } = await signIn(
       email,
       password,
@@ -21,9 +22,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         setCookies([challengeCookie(error.details.challenge.challenge)])
       throw error
     })
+
     addToLog({ userId, sessionId })
     after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
+
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },
 )

@@ -15,14 +15,17 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const origin = request.headers.get('origin')
     const widget = await findPresentedWidget(body.widgetToken, origin)
     if (!widget) throw new ApiError('WIDGET_TOKEN_INVALID')
+
     addToLog({ widget: widget.slug })
     if (!origin || !widget.isApproved)
       throw new ApiError('ORIGIN_REJECTED', { message: originNotApprovedMessage })
+
     const { token, expiresAt } = signWidgetToken(
       widget,
       origin,
       env().WIDGET_SIGNING_KEYS!,
     )
+
     return respond({ ok: true, token, expiresAt: expiresAt.toISOString() })
   },
 )

@@ -16,6 +16,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       throw invalid([], 'invalid_type', 'Send `sessionId`, or `others` as true.')
     if (sessionId !== undefined) await endListedSession(session, sessionId)
     if (others) await endOtherSessions(session)
+
     return respond({ ok: true })
   },
 )

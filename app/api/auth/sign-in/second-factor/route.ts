@@ -14,21 +14,26 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { request, body, respond, setCookies, addToLog } = call
     const { challenge, ...given } = body
     addToLog({ factor: given.recoveryCode === undefined ? 'totp' : 'recovery-code' })
+
     // after a wrong code too, because many of them cause a notice
     if (sendsMail()) after(sendAfterRequest)
+
     const client = await passwordClientOf(request)
     const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(
       challenge,
       given,
       client,
     )
+
     addToLog({ userId, sessionId })
     after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
+
     setCookies([
       ...sessionCookies(tokens),
       knownBrowserCookie(knownBrowser),
       challengeCookie(null),
     ])
+
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },
 )

@@ -41,16 +41,20 @@ export function ssoRoute(
   return route(definition, async (call) => {
     const { request, requestId, params, addToLog, setCookies } = call
     const returnTo: ReturnTo = { next: null }
+
     // reference.tsx shows the ID
     const explain = (error: SignInError) =>
       seeOther(`${landing({ error, ...returnTo })}#${requestId}`)
+
     try {
       const connection = await findConnection(params.connection!)
       if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
+
       addToLog({ connection: connection.slug })
       const provider = await loadProvider(connection)
       if (response && provider.response !== response)
         throw new SignInRejected('connection_kind', 'connection_unavailable')
+
       return seeOther(
         await work({ request, connection, provider, returnTo, addToLog, setCookies }),
       )
@@ -61,23 +65,28 @@ export function ssoRoute(
       if (thrown instanceof SignInRejected) {
         const { check } = thrown
         addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
+
         // For example, the user opened a bookmarked provider page. start/route.ts checks
         // the session and stops loops.
         if (thrown.error === 'attempt_invalid')
           return seeOther(
             startPath(params.connection!, returnTo.next ?? thrown.next, 'again'),
           )
+
         // the provider will let the user choose another account next time, and the page
         // will show the rejected account and a link to the connection
         if (thrown.error === 'no_access') {
           const { account } = thrown
           setCookies([askCookie('account', { account, connection: params.connection! })])
         }
+
         return explain(thrown.error)
       }
+
       // A page explains the error, because a user can't read JSON.
       addToLog({ check: 'internal' })
       log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
+
       return explain('unavailable')
     }
   })
@@ -109,16 +118,19 @@ export async function finishSignIn(
     browser: browserOf(request.headers),
     mayLackCookies: provider.response === 'form',
   }
+
   const claimed = await claimAttempt({ ...presented, connectionId: connection.id })
   returnTo.next = claimed.next
   const authenticated = await provider.authenticate(connection, response, claimed)
   const { identity, account, sessionEnd } = authenticated
+
   // at most one call, because it may send a request
   let asked: Promise<Contact> | undefined
   const contact = () => {
     asked ??= authenticated.contact()
     return asked
   }
+
   const userId = await userOfIdentity(connection, identity, contact).catch(
     async (thrown) => {
       if (thrown instanceof SignInRejected)
@@ -126,13 +138,16 @@ export async function finishSignIn(
       throw thrown
     },
   )
+
   const { secret: code } = await issueCodeOfIdentity(userId, connection.id, identity, {
     browserHash: claimed.browserHash,
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
     amr: authenticated.amr,
   })
+
   addToLog({ userId })
+
   return landing({ code, ...returnTo })
 }
 

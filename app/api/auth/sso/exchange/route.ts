@@ -16,6 +16,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { headers } = request
     const { code, codeVerifier } = body
     const isBrowser = codeVerifier === undefined
+
     const presenter = isBrowser
       ? {
           browser: browserOf(headers),
@@ -23,9 +24,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
           device: deviceOf(headers.get('user-agent')),
         }
       : { browser: null, sessionIds: [], codeVerifier }
+
     const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
     addToLog({ userId, sessionId })
     if (isBrowser) setCookies(sessionCookies(tokens))
+
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },
 )

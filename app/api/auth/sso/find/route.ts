@@ -23,6 +23,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const otherwise = isAddress ? unknown : 'error=email'
     const returnTo = new URLSearchParams(connection ? { connection } : otherwise)
     if (next) returnTo.set('next', next)
+
     if (request.headers.get('accept') === 'application/json') {
       if (!isAddress)
         throw invalid(
@@ -32,6 +33,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         )
       return Response.json({ ok: true, returnTo: connection && `/sign-in?${returnTo}` })
     }
+
     return new Response(null, {
       status: 303,
       headers: { Location: `/sign-in?${returnTo}` },

@@ -17,14 +17,17 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     const { request, connection, addToLog, setCookies } = signIn
     const form = await readForm(request, maxFormBytes)
     const state = form.get('RelayState') ?? ''
+
     if (!/^[\w-]{43}$/.test(state)) {
       // A tile in the provider's portal sent a response without a request. Starts a
       // sign-in to the tile's destination.
       addToLog({ check: 'unsolicited' })
       return startPath(connection.slug, destinationOf(state), 'unsolicited')
     }
+
     const landing = await finishSignIn(signIn, form, state)
     setCookies([beganAgain(false)])
+
     return landing
   },
 )

@@ -19,6 +19,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
       browserCookie(browserOf(headers)),
       ...(hasBegunAgain(headers) ? [beganAgain(false)] : []),
     ])
+
     return landing
   },
 )

@@ -22,6 +22,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     const known = browserOf(headers)
     const browser = known ?? newSecret()
     const { searchParams } = new URL(request.url)
+
     // Identity providers send `target_link_uri` (OpenID Connect Core §4).
     returnTo.next = destinationOf(
       searchParams.get('next') ?? searchParams.get('target_link_uri'),
@@ -29,6 +30,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     const moved = urlAtPublicHost(headers, new URL(request.url))
     if (moved) return moved
     if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
+
     const again = searchParams.get('again')
     if (again !== null) {
       if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
@@ -37,6 +39,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
         setCookies([browserCookie(browser)])
         return startPath(connection.slug, returnTo.next, 'again=new')
       }
+
       const isOver = !known || hasBegunAgain(headers)
       setCookies([beganAgain(!isOver)])
       if (isOver) {
@@ -44,10 +47,12 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
         return landing({ error: 'attempt_invalid', ...returnTo })
       }
     }
+
     const { ask } = askOf(headers)
     const secrets = await startAttempt(connection.id, browser, returnTo.next)
     const url = await provider.authorize(connection, secrets, ask)
     setCookies([browserCookie(browser), ...(ask ? [askCookie(null)] : [])])
+
     return url
   },
 )
