@@ -34,6 +34,7 @@ const rules: Record<string, string[]> = {
   'lib/http': ['lib'],
   lib: ['lib'],
   app: ['lib'],
+  'app/preview': ['app', 'lib', 'bin/dev'],
   bin: ['lib', 'prisma'],
   prisma: ['lib/contract'],
   examples: [],

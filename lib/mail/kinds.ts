@@ -2,7 +2,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { newSecret } from '../crypto/secret'
 import { env } from '../settings/env'
 import type { Texts } from '../texts/en'
-import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
+import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './claimed'
 
 /**
  * The texts of an email. The link follows the paragraphs, and the notes follow the link.

@@ -8,14 +8,13 @@ import { hashSecret } from '../../../lib/crypto/secret'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
 import { isUsable } from '../../../lib/database/readiness'
+import { issueTokenOfMail, recoveryCodesLeft } from '../../../lib/mail/claimed'
 import { mailKinds } from '../../../lib/mail/kinds'
 import {
   claimMail,
   finish,
-  issueTokenOfMail,
   outboxStatus,
   queueResetMail,
-  recoveryCodesLeft,
   retryLater,
   retryNow,
 } from '../../../lib/mail/outbox'
