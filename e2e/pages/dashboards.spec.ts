@@ -185,7 +185,7 @@ test('signs in, starting at the sign-in page of this service', async ({ page }) 
   await expect(claim(page, 'email')).toHaveText(email)
 })
 
-test('a JWT beside an outdated refresh token leads to the sign-in form, and then to the dashboard', async ({
+test('a JWT with an outdated refresh token leads to the sign-in form, and then to the dashboard', async ({
   page,
   sql,
 }) => {

@@ -84,7 +84,7 @@ function parametersOf(url = ''): URLSearchParams {
 }
 
 /**
- * Parses the URL of a database as `pg` does. Beside the parameter `host`, such as the
+ * Parses the URL of a database as `pg` does. With the parameter `host`, such as the
  * socket of Cloud SQL, the URL needs no host, but `URL` requires one after a user name.
  */
 function parseDatabaseUrl(url: string): URL | null {
