@@ -36,7 +36,7 @@ const dependencies = `
   @opentelemetry/resources @opentelemetry/sdk-trace-node @prisma/adapter-pg @prisma/client
   @prisma/driver-adapter-utils @prisma/schema-engine-wasm @upstash/ratelimit @upstash/redis @vercel/functions
   @zxcvbn-ts/core @zxcvbn-ts/language-common bcrypt ioredis ipaddr.js jose next node-forge nodemailer
-  openid-client otpauth p-queue pg pino rate-limiter-flexible react react-dom undici uqr
+  openid-client otpauth p-queue pg pino rate-limiter-flexible react react-dom saxes undici uqr
   xml-crypto xml-encryption zod
 `
 
