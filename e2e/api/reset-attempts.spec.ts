@@ -77,17 +77,27 @@ test.describe('on two servers', () => {
     const tokens = await times(users.length, (index) => newToken(users[index]!))
     let rejections = 0
     const flooding = times(tokens.length, async (index) => {
-      const { status } = await attemptAt(servers[0], tokens[index]!, newPassword())
-      if (status === 503) rejections++
-      return status
+      const response = await attemptAt(servers[0], tokens[index]!, newPassword())
+      if (response.status === 503) rejections++
+      return response
     })
     await expect.poll(() => rejections, { intervals: [10] }).toBeGreaterThan(0)
     expect(codesOf([await attemptAt(servers[0], 'fabricated', newPassword())])).toEqual([
       'invalid_or_expired',
     ])
-    const statuses = await flooding
-    expect(new Set(statuses)).toEqual(new Set([200, 503]))
-    const rejected = users.filter((_, index) => statuses[index] === 503)
+    const responses = await flooding
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 503]))
+
+    // On a busy machine, others wait too long for a connection. Their lines have a cause.
+    const byQueue = new Set(
+      servers[0]
+        .logged('SERVICE_UNAVAILABLE')
+        .flatMap(({ requestId, cause }) => (cause ? [] : [requestId])),
+    )
+    const rejected = users.filter((_, index) =>
+      byQueue.has(responses[index]!.body.requestId),
+    )
+    expect(rejected.length).toBeGreaterThan(0)
     for (const other of rejected) expect(await attemptsOf(sql, other)).toBe(0)
   })
 })
