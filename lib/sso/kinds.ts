@@ -3,8 +3,8 @@ import type { Provider } from './provider'
 
 /** The kinds of identity providers. The code for a protocol is loaded on first use. */
 export const kinds = {
-  oidc: async (): Promise<Provider> => (await import('./oidc/provider')).oidc,
-  saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
+  oidc: async (): Promise<Provider> => (await import('./oidc/setup')).oidc,
+  saml: async (): Promise<Provider> => (await import('./saml/setup')).saml,
 }
 
 /** Returns the implementation for the identity provider of a connection. */

@@ -1,6 +1,6 @@
 import type { Authenticated } from '../provider'
 import { emailOf, isNameId } from './email'
-import { ensure, type SamlCheck, SamlRejected } from './rejected'
+import { ensure, type SamlCheck, SamlRejected } from './rejection'
 import type { Expected } from './response'
 import { childrenOf, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { ensure, SamlRejected } from './rejected'
+import { ensure, SamlRejected } from './rejection'
 import type { ServiceProviderSettings } from './settings'
 import { checkUnsigned } from './signature'
 import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from './xml'

@@ -6,8 +6,8 @@ import {
   type SamlProvider,
 } from '../../../e2e/support/providers/saml-provider'
 import { readProviderMetadata } from './provider-metadata'
-import { authnRequestUrl, serviceMetadata } from './service-provider'
 import type { SamlSettings } from './settings'
+import { authnRequestUrl, serviceMetadata } from './sign-in'
 import { childrenOf, onlyChild, parseXml } from './xml'
 
 const md = 'urn:oasis:names:tc:SAML:2.0:metadata'

@@ -1,5 +1,5 @@
 import { checkEncryption } from './encryption'
-import { ensure, SamlRejected } from './rejected'
+import { ensure, SamlRejected } from './rejection'
 import { checkSignature, checkUnsigned } from './signature'
 import {
   childrenOf,

@@ -1,4 +1,4 @@
-import { ensure } from './rejected'
+import { ensure } from './rejection'
 import { childrenOf, elementsIn, namespaces, type XmlElement } from './xml'
 
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'

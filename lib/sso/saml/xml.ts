@@ -1,4 +1,4 @@
-import { ensure, type SamlCheck } from './rejected'
+import { ensure, type SamlCheck } from './rejection'
 
 export const namespaces = {
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',

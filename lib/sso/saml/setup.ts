@@ -10,8 +10,8 @@ import { decryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
 import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'
-import { authnRequestUrl, verifyResponse, withKeys } from './service-provider'
 import { SamlSettings } from './settings'
+import { authnRequestUrl, verifyResponse, withKeys } from './sign-in'
 
 type SamlProvider = Provider<SamlConnection>
 
