@@ -6,9 +6,10 @@ import { checkEntered } from '../manage/settings-as-entered'
 import type { Provider } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { ssoUrl } from '../urls'
+import { discover } from './discovery'
 import { oidcRejection } from './rejection'
 import { OidcSettings, separatesTenants } from './settings'
-import { authenticate, authorize, discover } from './sign-in'
+import { authenticate, authorize } from './sign-in'
 
 type OidcProvider = Provider<OidcConnection>
 
