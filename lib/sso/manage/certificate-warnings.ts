@@ -1,6 +1,6 @@
 import { log } from '../../log/log'
 import { isSaml } from '../connection'
-import { expiringCertificates } from '../saml/setup'
+import { expiringCertificates } from '../saml/certificates'
 import { listConnections } from './connections'
 
 /** Logs the connections whose certificates expire within 30 days. Call it daily. */

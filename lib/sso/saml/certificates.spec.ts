@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
+import { expiringCertificates } from './certificates'
 import { newKeyPair } from './key-pair'
 import type { SamlSettings } from './settings'
-import { expiringCertificates } from './setup'
 
 let [ended, soon, late]: string[] = []
 beforeAll(async () => {

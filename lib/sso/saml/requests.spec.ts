@@ -5,9 +5,10 @@ import {
   newSamlProvider,
   type SamlProvider,
 } from '../../../e2e/support/providers/saml-provider'
+import { serviceMetadata } from './metadata'
 import { readProviderMetadata } from './provider-metadata'
 import type { SamlSettings } from './settings'
-import { authnRequestUrl, serviceMetadata } from './sign-in'
+import { authnRequestUrl } from './sign-in'
 import { childrenOf, onlyChild, parseXml } from './xml'
 
 const md = 'urn:oasis:names:tc:SAML:2.0:metadata'

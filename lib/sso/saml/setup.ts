@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { newSecret } from '../../crypto/secret'
 import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
@@ -8,6 +7,7 @@ import type { Entered, Provider } from '../provider'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
+import { certificateText, dateOf, expiringCertificates } from './certificates'
 import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'
 import { SamlSettings } from './settings'
@@ -16,7 +16,6 @@ import { authnRequestUrl, verifyResponse, withKeys } from './sign-in'
 type SamlProvider = Provider<SamlConnection>
 
 const timeoutMs = 5_000
-const soonMs = 30 * 24 * 60 * 60 * 1000
 const signedText = {
   either: 'the response, the assertion, or both',
   response: 'the response',
@@ -230,37 +229,6 @@ export async function rotateKey(
     secrets: both,
     notes: [enter, then],
   }
-}
-
-/**
- * Returns whose certificates expire within 30 days, and when. For the provider, uses the
- * one that expires last.
- */
-export function expiringCertificates({
-  certificates,
-  certificate,
-  nextCertificate,
-}: SamlSettings) {
-  const ends = {
-    provider: Math.max(...certificates.map(endOf)),
-    own: endOf(nextCertificate ?? certificate),
-  }
-  return Object.entries(ends).flatMap(([whose, endsAt]) =>
-    endsAt <= Date.now() + soonMs ? [{ whose, endsAt }] : [],
-  )
-}
-
-function endOf(pem: string): number {
-  return Date.parse(new X509Certificate(pem).validTo)
-}
-
-/** Returns the text by which an operator recognizes a certificate. */
-export function certificateText(pem: string): string {
-  return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${dateOf(endOf(pem))}`
-}
-
-function dateOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
 }
 
 export const saml: SamlProvider = {

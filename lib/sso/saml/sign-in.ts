@@ -1,17 +1,12 @@
 import type { SamlConnection } from '../connection'
 import { decryptSecrets } from '../secrets'
-import { ssoUrl } from '../urls'
 import { readIdentity } from './assertion'
-import { decryptAssertion, keyCiphers } from './encryption'
+import { decryptAssertion } from './encryption'
+import { publicSettings } from './metadata'
 import { ensure, SamlRejected } from './rejection'
 import { checkAssertionForm, checkResponse, decodeResponse } from './response'
-import type { PublicSettings, ServiceProviderSettings } from './settings'
+import type { ServiceProviderSettings } from './settings'
 import { parseXml } from './xml'
-
-/** Returns the settings for our metadata. Decrypts no secret. */
-export function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
-  return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
-}
 
 /**
  * Returns all settings of a connection. Throws SignInRejected if its secrets can't be
@@ -90,48 +85,6 @@ export async function verifyResponse(
     expected,
     emailAttribute,
   )
-}
-
-// A provider can choose one of these formats. The first is the best for us, because it
-// never changes for a person.
-const nameIdFormats = [
-  'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
-  'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
-  'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
-]
-
-/** Returns our metadata (XML). An operator enters it, or its URL, at the provider. */
-export async function serviceMetadata(settings: PublicSettings): Promise<string> {
-  const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
-  const { entityId, acsUrl, certificate, nextCertificate, signed, signRequests } =
-    settings
-
-  // The library only checks that a key exists, so the real key is not decrypted.
-  const privateKey = 'not in the metadata'
-  const metadata = generateServiceProviderMetadata({
-    issuer: entityId,
-    callbackUrl: acsUrl,
-    // the library writes an element for each
-    identifierFormat: nameIdFormats as unknown as string,
-    decryptionPvk: privateKey,
-    // one certificate, because many providers use only the first, and the old key will be
-    // dropped
-    decryptionCert: nextCertificate ?? certificate,
-    ...(signRequests && {
-      privateKey,
-      publicCerts: [certificate, ...(nextCertificate ? [nextCertificate] : [])],
-    }),
-    wantAssertionsSigned: signed !== 'response',
-    generateUniqueId: () => '_metadata', // fixed, so that the document is always the same
-  })
-
-  // Adds the ciphers for keys, because the library lists only the ciphers for the
-  // content.
-  const keyMethods = keyCiphers.map(
-    (algorithm) => `<EncryptionMethod Algorithm="${algorithm}"/>`,
-  )
-
-  return metadata.replace('<EncryptionMethod ', `${keyMethods.join('')}$&`)
 }
 
 type Signed = { response: boolean; assertion: boolean }
