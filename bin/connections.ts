@@ -2,7 +2,7 @@
 import { fetchBounded } from '../lib/outgoing'
 import type { ConnectionChange, ListedConnection } from '../lib/sso/manage/connections'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
-import { ProviderUrl } from '../lib/sso/provider-url'
+import { ProviderUrl } from '../lib/sso/urls'
 import { UsageError } from '../lib/usage-error'
 import { type Command, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'

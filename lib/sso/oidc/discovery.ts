@@ -96,7 +96,7 @@ export async function discover(connection: OidcConnection) {
   const { clientSecret } = await decryptSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
 
-  // lib/sso/provider-url.ts allows http on this machine only
+  // lib/sso/urls.ts allows http on this machine only
   if (new URL(issuer).protocol === 'http:') extensions.push(client.allowInsecureRequests)
 
   try {

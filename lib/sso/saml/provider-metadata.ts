@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../../usage-error'
-import { ProviderUrl } from '../provider-url'
+import { ProviderUrl } from '../urls'
 import { type MetadataElement, parseMetadataXml, UnreadableXml } from './metadata-xml'
 import { childrenOf, elementsIn, namespaces, trimmed, uriIn } from './xml'
 
