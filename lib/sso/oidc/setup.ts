@@ -3,17 +3,16 @@ import { newSecret } from '../../crypto/secret'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
 import { checkEntered } from '../manage/settings-as-entered'
-import type { Provider } from '../provider'
+import type { ProviderSetup } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { ssoUrl } from '../urls'
 import { discover } from './discovery'
 import { oidcRejection } from './rejection'
 import { OidcSettings, separatesTenants } from './settings'
-import { authenticate, authorize } from './sign-in'
 
-type OidcProvider = Provider<OidcConnection>
+type OidcSetup = ProviderSetup<OidcConnection>
 
-const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
+const describe: OidcSetup['describe'] = ({ slug, settings }) => ({
   settings: [
     `client ID: ${settings.clientId}`,
     ...(settings.tenants ?? []).map(
@@ -61,7 +60,7 @@ const advice: Partial<Record<string, string>> = {
   provider_http: 'The metadata has URLs with http.',
 }
 
-const check: OidcProvider['check'] = async (connection) => {
+const check: OidcSetup['check'] = async (connection) => {
   try {
     const { emailClaim } = connection.settings
     const { metadata, configuration } = await discover(connection)
@@ -112,7 +111,7 @@ const check: OidcProvider['check'] = async (connection) => {
   }
 }
 
-const add: OidcProvider['add'] = {
+const add: OidcSetup['add'] = {
   usage: `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
     adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
     --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID. Several
@@ -217,11 +216,4 @@ function flagOf(setting: string): string {
     : `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-export const oidc: OidcProvider = {
-  response: 'query',
-  authorize,
-  authenticate,
-  describe,
-  check,
-  add,
-}
+export const oidcSetup: OidcSetup = { describe, check, add }

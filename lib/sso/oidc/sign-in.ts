@@ -3,7 +3,7 @@ import { log } from '../../log/log'
 import type { OidcConnection } from '../connection'
 import { soleAddress } from '../email'
 import type { Ask } from '../next-sign-in'
-import type { Provider } from '../provider'
+import type { ProviderSignIn } from '../provider'
 import { SignInRejected } from '../rejection'
 import { ssoUrl } from '../urls'
 import { clockToleranceSeconds, discovered } from './discovery'
@@ -16,9 +16,9 @@ const registeredAmr =
   )
 // OpenID Connect Core §2, without NUL and lone surrogates, which PostgreSQL can't store.
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
-type OidcProvider = Provider<OidcConnection>
+type OidcSignIn = ProviderSignIn<OidcConnection>
 
-export const authorize: OidcProvider['authorize'] = async (connection, secrets, ask) => {
+export const authorize: OidcSignIn['authorize'] = async (connection, secrets, ask) => {
   const client = await import('openid-client')
   const { configuration, metadata } = await discovered(connection)
   const prompt = ask && promptOf(ask, metadata)
@@ -61,7 +61,7 @@ export function promptOf(
   return wanted.find((value) => supported.includes(value))
 }
 
-export const authenticate: OidcProvider['authenticate'] = async (
+export const authenticate: OidcSignIn['authenticate'] = async (
   connection,
   fields,
   secrets,
@@ -240,3 +240,5 @@ export function emailOf(
 
   return { email: soleAddress(given ?? [], others), isVerified }
 }
+
+export const oidcSignIn: OidcSignIn = { response: 'query', authorize, authenticate }

@@ -3,7 +3,7 @@ import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'
 import { checkEntered } from '../manage/settings-as-entered'
-import type { Entered, Provider } from '../provider'
+import type { Entered, ProviderSetup } from '../provider'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
@@ -11,9 +11,9 @@ import { certificateText, dateOf, expiringCertificates } from './certificates'
 import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'
 import { SamlSettings } from './settings'
-import { authnRequestUrl, verifyResponse, withKeys } from './sign-in'
+import { authnRequestUrl, withKeys } from './sign-in'
 
-type SamlProvider = Provider<SamlConnection>
+type SamlSetup = ProviderSetup<SamlConnection>
 
 const timeoutMs = 5_000
 const signedText = {
@@ -23,7 +23,7 @@ const signedText = {
   both: 'the response and the assertion',
 }
 
-const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
+const describe: SamlSetup['describe'] = ({ slug, settings }) => ({
   settings: [
     `sign-on endpoint: ${settings.ssoUrl}`,
     ...settings.certificates.map((pem) => `certificate ${certificateText(pem)}`),
@@ -48,7 +48,7 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
 const closedKey =
   'Our key can’t be decrypted: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG'
 
-const check: SamlProvider['check'] = async (connection) => {
+const check: SamlSetup['check'] = async (connection) => {
   const failed = (check: string, advice: string) =>
     new Error(`${connection.slug}: ${check}. ${advice}`)
   try {
@@ -95,7 +95,7 @@ const check: SamlProvider['check'] = async (connection) => {
   }
 }
 
-const add: SamlProvider['add'] = {
+const add: SamlSetup['add'] = {
   usage: `npm run connections -- add saml SLUG --metadata FILE --domain DOMAIN [--domain …]
     adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
     --metadata          also takes an https URL
@@ -231,21 +231,4 @@ export async function rotateKey(
   }
 }
 
-export const saml: SamlProvider = {
-  response: 'form',
-  authorize: async (connection, { requestId: id, state: relayState }, ask = null) =>
-    authnRequestUrl(await withKeys(connection), {
-      id,
-      relayState,
-      forceAuthn: ask !== null,
-    }),
-  authenticate: async (connection, response, secrets) =>
-    verifyResponse(
-      await withKeys(connection),
-      response.get('SAMLResponse') ?? '',
-      secrets,
-    ),
-  describe,
-  check,
-  add,
-}
+export const samlSetup: SamlSetup = { describe, check, add }

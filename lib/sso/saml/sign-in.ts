@@ -1,4 +1,5 @@
 import type { SamlConnection } from '../connection'
+import type { ProviderSignIn } from '../provider'
 import { decryptSecrets } from '../secrets'
 import { readIdentity } from './assertion'
 import { decryptAssertion } from './encryption'
@@ -140,4 +141,20 @@ async function readSigned(
         : 'saml_library',
     )
   }
+}
+
+export const samlSignIn: ProviderSignIn<SamlConnection> = {
+  response: 'form',
+  authorize: async (connection, { requestId: id, state: relayState }, ask = null) =>
+    authnRequestUrl(await withKeys(connection), {
+      id,
+      relayState,
+      forceAuthn: ask !== null,
+    }),
+  authenticate: async (connection, response, secrets) =>
+    verifyResponse(
+      await withKeys(connection),
+      response.get('SAMLResponse') ?? '',
+      secrets,
+    ),
 }
