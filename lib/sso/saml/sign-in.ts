@@ -61,8 +61,10 @@ export async function verifyResponse(
 ) {
   const { acsUrl, entityId, issuer, signed: wanted, emailAttribute } = settings
   const expected = { acsUrl, entityId, issuer, requestId: claim.requestId }
+
   const xml = decodeResponse(posted)
   const response = checkResponse(parseXml(xml), expected)
+
   const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings) : null
   const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
   const signed = {
@@ -70,25 +72,20 @@ export async function verifyResponse(
     assertion: checkAssertionForm(assertion, expected),
   }
 
+  const mayLackResponse = wanted === 'either' || wanted === 'assertion'
+  const mayLackAssertion = wanted === 'either' || wanted === 'response'
   ensure(signed.response || signed.assertion, 'saml_unsigned')
-  ensure(
-    signed.response || wanted === 'either' || wanted === 'assertion',
-    'saml_unsigned',
-  )
+  ensure(signed.response || mayLackResponse, 'saml_unsigned')
+  ensure(signed.assertion || mayLackAssertion, 'saml_unsigned')
 
-  ensure(
-    signed.assertion || wanted === 'either' || wanted === 'response',
-    'saml_unsigned',
-  )
-
-  return readIdentity(
-    parseXml(await readSigned(settings, xml, decrypted, signed)),
-    expected,
-    emailAttribute,
-  )
+  const verified = parseXml(await readSigned(settings, xml, decrypted, signed))
+  return readIdentity(verified, expected, emailAttribute)
 }
 
 type Signed = { response: boolean; assertion: boolean }
+type Library = typeof import('@node-saml/node-saml/lib/xml.js')
+
+const assertionPath = "/*/*[local-name()='Assertion']"
 
 /**
  * Verifies the signatures. Returns the assertion that is signed, or that was part of a
@@ -99,24 +96,11 @@ async function readSigned(
   posted: string,
   decrypted: string | null,
   signed: Signed,
-) {
-  const { getVerifiedXml, parseDomFromString, xpath } = await import(
-    '@node-saml/node-saml/lib/xml.js'
-  )
-  const elementAt = async (xml: string, path: string) =>
-    xpath.selectElements(await parseDomFromString(xml), path)[0]!
+): Promise<string> {
+  const library = await import('@node-saml/node-saml/lib/xml.js')
+  const verify = (xml: string, path: string) =>
+    verifySignature(library, xml, path, settings.certificates)
 
-  const verify = async (xml: string, path: string) => {
-    const verified = getVerifiedXml(
-      xml,
-      await elementAt(xml, path),
-      settings.certificates,
-    )
-    ensure(verified, 'saml_signature')
-    return verified
-  }
-
-  const assertionPath = "/*/*[local-name()='Assertion']"
   try {
     const response = signed.response ? await verify(posted, '/*') : posted
 
@@ -126,21 +110,38 @@ async function readSigned(
         ? await decryptAssertion(response, settings)
         : decrypted
 
-    if (signed.assertion)
-      return await (inside === null
-        ? verify(posted, assertionPath)
-        : verify(inside, '/*'))
-
-    return inside ?? String(await elementAt(response, assertionPath))
+    if (!signed.assertion)
+      return inside ?? String(await selectElement(library, response, assertionPath))
+    if (inside === null) return await verify(posted, assertionPath)
+    return await verify(inside, '/*')
   } catch (error) {
     if (error instanceof SamlRejected) throw error
+
     // Does not pass the error as the cause, because its message quotes the document.
-    throw new SamlRejected(
-      /^Invalid signature/.test((error as Error).message)
-        ? 'saml_signature'
-        : 'saml_library',
-    )
+    const isInvalid = /^Invalid signature/.test((error as Error).message)
+    throw new SamlRejected(isInvalid ? 'saml_signature' : 'saml_library')
   }
+}
+
+/** Returns the XML that the signature of an element covers. */
+async function verifySignature(
+  library: Library,
+  xml: string,
+  path: string,
+  certificates: string[],
+): Promise<string> {
+  const element = await selectElement(library, xml, path)
+  const verified = library.getVerifiedXml(xml, element, certificates)
+  ensure(verified, 'saml_signature')
+  return verified
+}
+
+async function selectElement(
+  { parseDomFromString, xpath }: Library,
+  xml: string,
+  path: string,
+) {
+  return xpath.selectElements(await parseDomFromString(xml), path)[0]!
 }
 
 export const samlSignIn: ProviderSignIn<SamlConnection> = {
