@@ -13,23 +13,24 @@ export function expiringCertificates({
   nextCertificate,
 }: SamlSettings) {
   const ends = {
-    provider: Math.max(...certificates.map(endOf)),
-    own: endOf(nextCertificate ?? certificate),
+    provider: Math.max(...certificates.map(readEnd)),
+    own: readEnd(nextCertificate ?? certificate),
   }
+
   return Object.entries(ends).flatMap(([whose, endsAt]) =>
     endsAt <= Date.now() + soonMs ? [{ whose, endsAt }] : [],
   )
 }
 
-function endOf(pem: string): number {
+function readEnd(pem: string): number {
   return Date.parse(new X509Certificate(pem).validTo)
 }
 
 /** Returns the text by which an operator recognizes a certificate. */
 export function certificateText(pem: string): string {
-  return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${dateOf(endOf(pem))}`
+  return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${formatDate(readEnd(pem))}`
 }
 
-export function dateOf(time: number): string {
+export function formatDate(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
 }

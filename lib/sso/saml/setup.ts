@@ -3,11 +3,11 @@ import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'
 import { checkEntered } from '../manage/settings-as-entered'
-import type { Entered, ProviderSetup } from '../provider'
+import type { Entered, Flags, ProviderSetup } from '../provider'
 import { SignInRejected } from '../rejection'
-import { decryptSecrets } from '../secrets'
+import { decryptSecrets, type Secrets } from '../secrets'
 import { ssoUrl } from '../urls'
-import { certificateText, dateOf, expiringCertificates } from './certificates'
+import { certificateText, expiringCertificates, formatDate } from './certificates'
 import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'
 import { SamlSettings } from './settings'
@@ -49,8 +49,6 @@ const closedKey =
   'Our key can’t be decrypted: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG'
 
 const check: SamlSetup['check'] = async (connection) => {
-  const failed = (check: string, advice: string) =>
-    new Error(`${connection.slug}: ${check}. ${advice}`)
   try {
     const url = await authnRequestUrl(await withKeys(connection), {
       id: `_${newSecret()}`,
@@ -64,35 +62,45 @@ const check: SamlSetup['check'] = async (connection) => {
 
     return {
       summary: `the provider’s sign-on endpoint responds with ${statusCode}.`,
-      problems: [
-        ...(statusCode >= 400
-          ? [
-              'It rejects our request: is this service registered there? If so, import its current metadata.',
-            ]
-          : []),
-        // An expired certificate still works, but the provider will probably use a new
-        // one soon.
-        ...expiringCertificates(connection.settings).map(({ whose, endsAt }) => {
-          const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt)}`
-          if (whose === 'provider')
-            return `The last certificate ${ends}: import new metadata.`
-          return `Our certificate ${ends}: npm run connections -- rotate-key ${connection.slug}`
-        }),
-      ],
+      problems: findProblems(connection, statusCode),
     }
   } catch (error) {
-    if (error instanceof SignInRejected) throw failed(error.check, closedKey)
-    if ((error as Error).name === 'TimeoutError')
-      throw failed(
-        'provider_timeout',
-        `The provider did not respond within ${timeoutMs / 1000} seconds.`,
-      )
+    throw explainFailure(connection, error)
+  }
+}
 
-    throw failed(
-      'provider_unreachable',
-      'The provider can’t be reached from here. Its users’ browsers might reach it.',
+function findProblems({ slug, settings }: SamlConnection, statusCode: number): string[] {
+  const problems: string[] = []
+  if (statusCode >= 400)
+    problems.push(
+      'It rejects our request: is this service registered there? If so, import its current metadata.',
+    )
+
+  // An expired certificate still works, but the provider will probably use a new one soon.
+  for (const { whose, endsAt } of expiringCertificates(settings)) {
+    const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${formatDate(endsAt)}`
+    problems.push(
+      whose === 'provider'
+        ? `The last certificate ${ends}: import new metadata.`
+        : `Our certificate ${ends}: npm run connections -- rotate-key ${slug}`,
     )
   }
+
+  return problems
+}
+
+function explainFailure({ slug }: SamlConnection, error: unknown): Error {
+  if (error instanceof SignInRejected)
+    return new Error(`${slug}: ${error.check}. ${closedKey}`)
+
+  if ((error as Error).name === 'TimeoutError')
+    return new Error(
+      `${slug}: provider_timeout. The provider did not respond within ${timeoutMs / 1000} seconds.`,
+    )
+
+  return new Error(
+    `${slug}: provider_unreachable. The provider can’t be reached from here. Its users’ browsers might reach it.`,
+  )
 }
 
 const add: SamlSetup['add'] = {
@@ -109,67 +117,60 @@ const add: SamlSetup['add'] = {
     'email-attribute': { type: 'string' },
   },
   async settingsFrom({ slug, stored }, flags, read) {
-    const {
-      metadata,
-      'want-signed': wanted = stored?.signed ?? 'either',
-      'sign-requests': signRequests,
-    } = flags
-
+    const { metadata } = flags
     if (stored && Object.keys(flags).length === 0)
       throw new UsageError('Pass what is to be changed, such as --metadata.')
 
-    const { data: signed, error } = SamlSettings.shape.signed.safeParse(wanted)
-    if (error)
-      throw new UsageError(
-        `--want-signed must be one of: ${Object.keys(signedText).join(', ')}.`,
-      )
-
-    const emailAttribute =
-      (flags['email-attribute'] ?? stored?.emailAttribute) || undefined
-
-    const own = {
-      ...stored,
-      signed,
-      signRequests: signRequests ?? stored?.signRequests ?? false,
-      emailAttribute,
-    }
-
+    const own = { ...stored, ...readOwnFlags(flags, stored) }
     if (stored && metadata === undefined)
-      return { settings: settingsOf(own), secrets: null, notes: [] }
+      return { settings: checkSettings(own), secrets: null, notes: [] }
     if (!metadata)
       throw new UsageError(
         '--metadata is required: a file or an https URL, or - for stdin.',
       )
 
     const found = readProviderMetadata(await read(String(metadata)), stored?.certificates)
-    const { entityId: issuer, ssoUrl, wantsSignedRequests } = found
+    const { entityId: issuer, ssoUrl, certificates, wantsSignedRequests } = found
     if (stored && issuer !== stored.issuer)
       throw new UsageError(
         `The metadata is of ${issuer}, but ${slug} is ${stored.issuer}. Add it as another connection.`,
       )
 
     const pair = stored ? null : await newKeyPair(slug)
-    const settings = settingsOf({
+    const settings = checkSettings({
       ...own,
       ...(pair && { certificate: pair.certificate }),
       ...(wantsSignedRequests && { signRequests: true }),
       kind: 'saml',
       issuer,
       ssoUrl,
-      certificates: found.certificates,
+      certificates,
     })
 
-    const switchesOn = wantsSignedRequests && !own.signRequests
-    const kept = found.certificates.filter((pem) => stored?.certificates.includes(pem))
-
-    const notes = [
-      ...kept.map((pem) => `Certificate kept: ${certificateText(pem)}`),
-      ...found.notes,
-      ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : []),
-    ]
+    const kept = certificates.filter((pem) => stored?.certificates.includes(pem))
+    const notes = kept.map((pem) => `Certificate kept: ${certificateText(pem)}`)
+    notes.push(...found.notes)
+    if (wantsSignedRequests && !own.signRequests)
+      notes.push('The metadata demands signed requests: they are signed.')
 
     return { settings, secrets: pair && { privateKey: pair.privateKey }, notes }
   },
+}
+
+/** Returns the settings that are not in the provider's metadata. */
+function readOwnFlags(flags: Flags, stored: SamlSettings | undefined) {
+  const wanted = flags['want-signed'] ?? stored?.signed ?? 'either'
+  const { data: signed, error } = SamlSettings.shape.signed.safeParse(wanted)
+  if (error)
+    throw new UsageError(
+      `--want-signed must be one of: ${Object.keys(signedText).join(', ')}.`,
+    )
+
+  return {
+    signed,
+    signRequests: flags['sign-requests'] ?? stored?.signRequests ?? false,
+    emailAttribute: (flags['email-attribute'] ?? stored?.emailAttribute) || undefined,
+  }
 }
 
 const names: Record<string, string> = {
@@ -177,7 +178,7 @@ const names: Record<string, string> = {
   ssoUrl: 'SingleSignOnService',
 }
 
-function settingsOf(entered: object): SamlSettings {
+function checkSettings(entered: object): SamlSettings {
   return checkEntered(
     SamlSettings,
     entered,
@@ -194,40 +195,50 @@ export async function rotateKey(
   drop = false,
 ): Promise<Entered> {
   const { slug } = connection
+  const secrets = await readSecrets(connection)
+  if (drop) return dropFirstKey(connection, secrets)
+
   const { nextCertificate, ...settings } = connection.settings
-  const secrets = await decryptSecrets(connection).catch(() => null)
-
-  if (drop && nextCertificate && secrets) {
-    const second = { privateKey: secrets.nextPrivateKey! }
-    return {
-      settings: { ...settings, certificate: nextCertificate },
-      secrets: second,
-      notes: [],
-    }
-  }
-
-  if (drop) throw new UsageError(`${slug} has no second key that can be decrypted.`)
   if (nextCertificate && secrets)
     throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
 
   const { privateKey, certificate } = await newKeyPair(slug)
   const enter = `Let the provider read ${ssoUrl(slug, 'metadata')} again, or enter there:\n${certificate}`
-  const lost = ['The earlier key is lost.', enter]
-
   if (!secrets)
     return {
       settings: { ...settings, certificate },
       secrets: { privateKey },
-      notes: lost,
+      notes: ['The earlier key is lost.', enter],
     }
-
-  const both = { privateKey: secrets.privateKey!, nextPrivateKey: privateKey }
-  const then = `Then: npm run connections -- rotate-key ${slug} --drop`
 
   return {
     settings: { ...settings, nextCertificate: certificate },
-    secrets: both,
-    notes: [enter, then],
+    secrets: { privateKey: secrets.privateKey!, nextPrivateKey: privateKey },
+    notes: [enter, `Then: npm run connections -- rotate-key ${slug} --drop`],
+  }
+}
+
+function dropFirstKey(
+  { slug, settings }: SamlConnection,
+  secrets: Secrets | null,
+): Entered {
+  const { nextCertificate, ...others } = settings
+  if (!nextCertificate || !secrets)
+    throw new UsageError(`${slug} has no second key that can be decrypted.`)
+
+  return {
+    settings: { ...others, certificate: nextCertificate },
+    secrets: { privateKey: secrets.nextPrivateKey! },
+    notes: [],
+  }
+}
+
+/** Returns null if the secrets can't be decrypted. */
+async function readSecrets(connection: SamlConnection): Promise<Secrets | null> {
+  try {
+    return await decryptSecrets(connection)
+  } catch {
+    return null
   }
 }
 
