@@ -1,11 +1,11 @@
-import type { ClientAuth, CustomFetch } from 'openid-client'
+import type { ClientAuth, CustomFetch, ServerMetadata } from 'openid-client'
 import { log } from '../../log/log'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
 import type { OidcConnection } from '../connection'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets } from '../secrets'
 import { oidcRejection } from './rejection'
-import { separatesTenants } from './settings'
+import { type OidcSettings, separatesTenants } from './settings'
 
 const timeoutSeconds = 5 // for each request to the provider
 export const clockToleranceSeconds = 60
@@ -23,6 +23,7 @@ const maxKeysBytes = 64 * 1024
 const maxResponseBytes = 256 * 1024 // enough for a token with hundreds of groups
 
 type Discovered = Awaited<ReturnType<typeof discover>>
+
 /**
  * Metadata that is fetched again after `endsAt`. If that fails, it is used until
  * `servesUntil`.
@@ -42,7 +43,7 @@ const keyCopies = new Map<string, { body: string; fetchedAt: number }>()
  * Returns the metadata of a provider. Fetches it after changes of the settings, and
  * hourly in the background.
  */
-export async function discovered(connection: OidcConnection): Promise<Discovered> {
+export async function loadDiscovery(connection: OidcConnection): Promise<Discovered> {
   const { id, slug, settings, encryptedSecrets } = connection
   const source = JSON.stringify([settings, encryptedSecrets])
   const last = cache.get(id)
@@ -59,12 +60,11 @@ export async function discovered(connection: OidcConnection): Promise<Discovered
 
   if (!known || now >= known.servesUntil) {
     cache.set(id, entry)
-    entry.discovered.catch(() =>
-      Object.assign(entry, {
-        endsAt: performance.now() + failedDiscoveryMs,
-        servesUntil: 0,
-      }),
-    )
+
+    entry.discovered.catch(() => {
+      entry.endsAt = performance.now() + failedDiscoveryMs
+      entry.servesUntil = 0
+    })
 
     return entry.discovered
   }
@@ -104,20 +104,7 @@ export async function discover(connection: OidcConnection) {
       new URL(issuer),
       clientId,
       { [client.clockTolerance]: clockToleranceSeconds },
-      // Some providers accept only the registered method. The default of OpenID Connect
-      // is Basic.
-      (server, metadata, body, headers) => {
-        const methods = server.token_endpoint_auth_methods_supported ?? [
-          'client_secret_basic',
-        ]
-        const announced = methods.includes('client_secret_basic') ? 'basic' : 'post'
-        const authenticate =
-          (tokenAuth ?? announced) === 'basic'
-            ? clientSecretBasic
-            : client.ClientSecretPost
-
-        return authenticate(clientSecret!)(server, metadata, body, headers)
-      },
+      authenticateClient(client, clientSecret!, tokenAuth),
       {
         execute: extensions,
         timeout: timeoutSeconds,
@@ -126,32 +113,61 @@ export async function discover(connection: OidcConnection) {
     )
 
     const metadata = configuration.serverMetadata()
-
-    // The library ignores control characters at the ends of issuers. PostgreSQL can't
-    // store one of them, NUL.
-    if (/\p{Cc}/u.test(metadata.issuer))
-      throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
-
-    if (
-      !metadata.authorization_endpoint ||
-      !metadata.token_endpoint ||
-      !metadata.jwks_uri
-    )
-      throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
-
-    const fetchResponse = fetchFromProvider(maxResponseBytes)
-    const { href: tokenUrl } = new URL(metadata.token_endpoint)
-
-    configuration[client.customFetch] = async (url, options) => {
-      if (url === metadata.jwks_uri)
-        return fetchKeys(connection, url, options as RequestOptions)
-      const response = await fetchResponse(url, options)
-      return url === tokenUrl ? withoutNulls(response) : response
-    }
+    checkMetadata(metadata)
+    configuration[client.customFetch] = fetchAfterDiscovery(connection, metadata)
 
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
+  }
+}
+
+/**
+ * Authenticates by the method of the connection, or by one that the metadata announces.
+ * Some providers accept only the registered method. The default of OpenID Connect is
+ * Basic.
+ */
+function authenticateClient(
+  client: typeof import('openid-client'),
+  clientSecret: string,
+  tokenAuth: OidcSettings['tokenAuth'],
+): ClientAuth {
+  return (server, metadata, body, headers) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? [
+      'client_secret_basic',
+    ]
+    const announced = methods.includes('client_secret_basic') ? 'basic' : 'post'
+    const method = tokenAuth ?? announced
+    const authenticate = method === 'basic' ? clientSecretBasic : client.ClientSecretPost
+
+    return authenticate(clientSecret)(server, metadata, body, headers)
+  }
+}
+
+function checkMetadata(metadata: ServerMetadata): void {
+  // The library ignores control characters at the ends of issuers. PostgreSQL can't store
+  // one of them, NUL.
+  if (/\p{Cc}/u.test(metadata.issuer))
+    throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
+
+  if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
+    throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
+}
+
+/** Returns the fetch function for keys, tokens and user info. */
+function fetchAfterDiscovery(
+  connection: OidcConnection,
+  metadata: ServerMetadata,
+): CustomFetch {
+  const fetchResponse = fetchFromProvider(maxResponseBytes)
+  const { href: tokenUrl } = new URL(metadata.token_endpoint!)
+
+  return async (url, options) => {
+    if (url === metadata.jwks_uri)
+      return fetchKeys(connection, url, options as RequestOptions)
+
+    const response = await fetchResponse(url, options)
+    return url === tokenUrl ? withoutNulls(response) : response
   }
 }
 
@@ -167,10 +183,8 @@ async function fetchKeys(
   const name = `${id} ${url}`
   const copy = keyCopies.get(name)
   const isUsable = copy && performance.now() < copy.fetchedAt + staleMs
-  const signals = [
-    options.signal,
-    ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : []),
-  ]
+  const signals = [options.signal]
+  if (isUsable) signals.push(AbortSignal.timeout(renewedKeysTimeoutMs))
 
   try {
     const response = await fetchBounded(
@@ -189,8 +203,10 @@ async function fetchKeys(
   } catch (error) {
     if (!isUsable)
       throw new SignInRejected('provider_keys', 'temporarily_unavailable', error)
+
     const failed = { connection: slug, check: 'provider_keys' }
     log.warn(failed, 'the keys of a provider could not be fetched: the last ones serve')
+
     return Response.json(JSON.parse(copy.body))
   }
 }
@@ -200,15 +216,20 @@ async function fetchKeys(
  * null for a missing value, which the library rejects.
  */
 async function withoutNulls(response: Response): Promise<Response> {
-  const body: unknown = await response
-    .clone()
-    .json()
-    .catch(() => null)
-
+  const body = await readJson(response.clone())
   if (typeof body !== 'object' || body === null) return response
 
   const present = Object.entries(body).filter(([, value]) => value !== null)
   return new Response(JSON.stringify(Object.fromEntries(present)), response)
+}
+
+/** Returns null if the body is not JSON. */
+async function readJson(response: Response): Promise<unknown> {
+  try {
+    return await response.json()
+  } catch {
+    return null
+  }
 }
 
 const unreadResponses = {
@@ -222,6 +243,7 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
       return await fetchBounded(url, options as RequestOptions, maxBytes)
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') throw error
+
       const check =
         error instanceof ResponseRejected
           ? unreadResponses[error.reason]
@@ -239,6 +261,7 @@ function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
     const formEncode = (value: string) =>
       new URLSearchParams({ value }).toString().slice('value='.length)
+
     const credentials = [clientId, clientSecret].map(formEncode).join(':')
     headers.set('Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
   }

@@ -6,7 +6,7 @@ import type { Ask } from '../next-sign-in'
 import type { ProviderSignIn } from '../provider'
 import { SignInRejected } from '../rejection'
 import { ssoUrl } from '../urls'
-import { clockToleranceSeconds, discovered } from './discovery'
+import { clockToleranceSeconds, loadDiscovery } from './discovery'
 import { oidcRejection } from './rejection'
 import { isEntra, isGoogle, type OidcSettings } from './settings'
 
@@ -20,7 +20,7 @@ type OidcSignIn = ProviderSignIn<OidcConnection>
 
 export const authorize: OidcSignIn['authorize'] = async (connection, secrets, ask) => {
   const client = await import('openid-client')
-  const { configuration, metadata } = await discovered(connection)
+  const { configuration, metadata } = await loadDiscovery(connection)
   const prompt = ask && promptOf(ask, metadata)
 
   const parameters = {
@@ -48,11 +48,9 @@ export function promptOf(
   ask: Ask,
   { issuer, prompt_values_supported: listed }: ServerMetadata,
 ): string | undefined {
-  const unlisted = isGoogle(issuer)
-    ? ['select_account']
-    : isEntra(issuer)
-      ? ['select_account', 'login']
-      : ['login']
+  let unlisted = ['login']
+  if (isGoogle(issuer)) unlisted = ['select_account']
+  else if (isEntra(issuer)) unlisted = ['select_account', 'login']
 
   const supported = Array.isArray(listed) ? listed : unlisted
   const wanted =
@@ -67,7 +65,7 @@ export const authenticate: OidcSignIn['authenticate'] = async (
   secrets,
 ) => {
   const client = await import('openid-client')
-  const { configuration, metadata } = await discovered(connection)
+  const { configuration, metadata } = await loadDiscovery(connection)
   const response = new URL(ssoUrl(connection.slug, 'callback'))
   response.search = fields.toString()
 
@@ -81,19 +79,20 @@ export const authenticate: OidcSignIn['authenticate'] = async (
 
     const claims = tokens.claims()!
     checkClaims(claims, connection.settings)
+
     const { iss: issuer, sub } = claims
     const subject = isEntra(issuer) ? claims.oid : sub
     if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
 
     const userInfo = () => client.fetchUserInfo(configuration, tokens.access_token, sub)
-    const contact = () => contactOf(claims, userInfo, metadata, connection)
+    const contact = () => readContact(claims, userInfo, metadata, connection)
 
     return {
       identity: { issuer, subject },
       contact,
       account: accountIn(claims),
-      amr: amrOf(claims),
+      amr: readAmr(claims),
     }
   } catch (error) {
     throw oidcRejection(error)
@@ -113,25 +112,26 @@ function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void 
   if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
     throw new SignInRejected('id_token_iat', 'response_invalid')
 
-  if (
-    tenants &&
-    !tenants.some((tenant) => tenant.toLowerCase() === String(tid).toLowerCase())
-  )
-    throw Object.assign(new SignInRejected('id_token_tid', 'no_access'), {
-      account: accountIn(claims),
-    })
+  if (tenants && !tenants.some((tenant) => isSameId(tenant, tid))) {
+    const rejection = new SignInRejected('id_token_tid', 'no_access')
+    rejection.account = accountIn(claims)
+    throw rejection
+  }
+}
+
+function isSameId(one: string, other: unknown): boolean {
+  return one.toLowerCase() === String(other).toLowerCase()
 }
 
 /**
  * Returns the `amr` values: how the user authenticated. Returns null unless all values
  * are registered (RFC 8176).
  */
-function amrOf({ amr }: Claims): string[] | null {
-  const isRegistered =
-    Array.isArray(amr) &&
-    amr.length > 0 &&
-    amr.every((value) => registeredAmr.includes(value))
-  return isRegistered ? [...new Set<string>(amr)] : null
+function readAmr({ amr }: Claims): string[] | null {
+  if (!Array.isArray(amr) || amr.length === 0) return null
+  if (!amr.every((value) => registeredAmr.includes(value))) return null
+
+  return [...new Set<string>(amr)]
 }
 
 /**
@@ -139,16 +139,15 @@ function amrOf({ amr }: Claims): string[] | null {
  * `preferred_username` or `upn`.
  */
 function accountIn(claims: Claims): string | undefined {
-  return ['email', 'preferred_username', 'upn'].flatMap((name) =>
-    addressesIn(claims, name),
-  )[0]
+  const names = ['email', 'preferred_username', 'upn']
+  return names.flatMap((name) => addressesIn(claims, name))[0]
 }
 
 /**
  * Reads the email from the ID token, or else from user info. Some providers send it, or
  * whether it is verified, only there (Core §5.4).
  */
-async function contactOf(
+async function readContact(
   idToken: Claims,
   userInfo: UserInfo,
   metadata: ServerMetadata,
@@ -162,31 +161,41 @@ async function contactOf(
   const hasVerdict = idToken.email_verified !== undefined || emailClaim !== 'email'
 
   const documents = [idToken]
-  if (endpoint && !(hasAddress && hasVerdict)) {
-    const further = await userInfo().catch((error) => {
-      const rejection = oidcRejection(error, 'user_info')
-      if (!hasAddress) throw rejection
-      const failed = { connection: slug, check: rejection.check }
-      log.warn(failed, 'the user info could not be read: the ID token alone is used')
-      return {}
-    })
-
-    documents.push(further)
-  }
+  if (endpoint && !hasAddress) documents.push(await readUserInfo(userInfo))
+  else if (endpoint && !hasVerdict)
+    documents.push(await readFurtherUserInfo(userInfo, slug))
 
   const { email, isVerified } = emailOf(documents, emailClaim)
   if (settings.emailClaim && !trustClaim)
     throw new SignInRejected('email_claim_untrusted', 'no_access')
 
+  const domains = tenantDomains?.[String(idToken.tid).toLowerCase()] ?? []
+  const hostedDomain = typeof idToken.hd === 'string' ? idToken.hd : null
+
   return {
     email,
     isVerified,
-    ...(tenantDomains && {
-      domains: tenantDomains[String(idToken.tid).toLowerCase()] ?? [],
-    }),
-    ...(isGoogle(issuer) && {
-      hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null,
-    }),
+    ...(tenantDomains && { domains }),
+    ...(isGoogle(issuer) && { hostedDomain }),
+  }
+}
+
+async function readUserInfo(userInfo: UserInfo): Promise<Claims> {
+  try {
+    return await userInfo()
+  } catch (error) {
+    throw oidcRejection(error, 'user_info')
+  }
+}
+
+/** Returns no claims if the user info can't be read: the ID token has an address. */
+async function readFurtherUserInfo(userInfo: UserInfo, slug: string): Promise<Claims> {
+  try {
+    return await readUserInfo(userInfo)
+  } catch (error) {
+    const failed = { connection: slug, check: (error as SignInRejected).check }
+    log.warn(failed, 'the user info could not be read: the ID token alone is used')
+    return {}
   }
 }
 
@@ -204,11 +213,8 @@ function addressesIn(claims: Claims, name = 'email'): string[] {
  * send a string.
  */
 function isNotDenied(claim: unknown): boolean {
-  return (
-    claim === undefined ||
-    claim === true ||
-    (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
-  )
+  if (claim === undefined || claim === true) return true
+  return typeof claim === 'string' && /^\s*true\s*$/i.test(claim)
 }
 
 /**
@@ -230,9 +236,11 @@ export function emailOf(
   const given = documents
     .map((claims) => addressesIn(claims, name))
     .find((addresses) => addresses.length > 0)
+
   const others = documents.flatMap((claims) =>
     Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)),
   )
+
   const isVerified = documents.every(
     ({ email_verified: claim, xms_edov: domain }) =>
       isNotDenied(claim) && !(name === 'email' && isDomainDenied(domain)),
