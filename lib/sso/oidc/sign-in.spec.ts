@@ -1030,9 +1030,9 @@ test('treats null in a token response as a missing field', async () => {
 
 const prompts: [
   who: string,
-  account?: string,
-  login?: string,
-  listed?: string[] | string,
+  account?: string | undefined,
+  login?: string | undefined,
+  listed?: string[] | string | undefined,
   issuer?: string,
 ][] = [
   [

@@ -29,7 +29,7 @@ function requestIn(url: string) {
 }
 
 test('an AuthnRequest has ForceAuthn only if the user must authenticate again', async () => {
-  const attributeOf = async (forceAuthn?: boolean) =>
+  const attributeOf = async (forceAuthn: boolean) =>
     requestIn(
       await authnRequestUrl(provider.settings, { ...redirect, forceAuthn }),
     ).attributes.get('ForceAuthn')
