@@ -1,7 +1,10 @@
 import type { Connection } from './connection'
 import type { ProviderSetup, ProviderSignIn } from './provider'
 
-/** The kinds of identity providers. The code of each part is loaded on first use. */
+/**
+ * The kinds of identity providers. `signIn` is loaded for the first sign-in, and `setup`
+ * for `npm run connections`.
+ */
 export const kinds = {
   oidc: {
     signIn: async (): Promise<ProviderSignIn> =>
