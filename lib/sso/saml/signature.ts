@@ -44,16 +44,22 @@ export function checkSignature(parent: XmlElement): boolean {
   ensure(!keyInfo || readName(keyInfo) === 'KeyInfo', 'saml_signature_form')
   ensure(!more, 'saml_signature_form')
 
+  const id = parent.attributes.get('ID')
+  const reference = signedInfo.children[2]!
+  ensure(id && reference.attributes.get('URI') === `#${id}`, 'saml_signature_form')
+  checkAlgorithms(signedInfo)
+
+  return true
+}
+
+/** Checks the algorithms of a SignedInfo, which must have the right shape. */
+function checkAlgorithms(signedInfo: XmlElement): void {
   const [canonicalization, method, reference] = signedInfo.children as [
     XmlElement,
     XmlElement,
     XmlElement,
   ]
-
   const [transforms, digest] = reference.children as [XmlElement, XmlElement]
-
-  const id = parent.attributes.get('ID')
-  ensure(id && reference.attributes.get('URI') === `#${id}`, 'saml_signature_form')
 
   ensure(signatureMethods.includes(readAlgorithm(method)), 'saml_algorithm')
   ensure(digestMethods.includes(readAlgorithm(digest)), 'saml_algorithm')
@@ -62,8 +68,6 @@ export function checkSignature(parent: XmlElement): boolean {
     transforms.children.map(readAlgorithm).join(' ') === `${enveloped} ${exclusive}`,
     'saml_algorithm',
   )
-
-  return true
 }
 
 /**
