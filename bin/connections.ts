@@ -1,18 +1,19 @@
 // `npm run connections`: manages the identity providers that users sign in with.
 import { fetchBounded } from '../lib/outgoing'
 import type { ConnectionChange, ListedConnection } from '../lib/sso/manage/connections'
-import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
-import { ProviderUrl } from '../lib/sso/provider-url'
+import type { Entered, Flags as ProviderFlags, ProviderSetup } from '../lib/sso/provider'
+import { ProviderUrl } from '../lib/sso/urls'
 import { UsageError } from '../lib/usage-error'
 import { type Command, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
 const { asciiDomain, isSaml, slugPattern } = await import('../lib/sso/connection')
-const { kinds, loadProvider } = await import('../lib/sso/kinds')
+const { kinds, loadSetup } = await import('../lib/sso/kinds')
 const connections = await import('../lib/sso/manage/connections')
 const { listConnections, updateConnection } = connections
-const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
+const { certificateText } = await import('../lib/sso/saml/certificates')
+const { rotateKey } = await import('../lib/sso/saml/setup')
 const { reencryptSecondFactors } = await import('../lib/second-factor/encryption')
 const { decryptSecrets } = await import('../lib/sso/secrets')
 const { NewConnectionName } = await import('../lib/sso/manage/settings-as-entered')
@@ -52,7 +53,7 @@ type Flags = ProviderFlags &
   > &
   Partial<Record<'list' | 'provision' | 'allow-passwords', boolean>>
 
-async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
+async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise<void> {
   if (!slugPattern.test(slug))
     throw new UsageError(
       `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
@@ -143,7 +144,7 @@ async function printEntries(
   connection: ListedConnection,
   since?: ListedConnection,
 ): Promise<void> {
-  const { describe } = await loadProvider(connection)
+  const { describe } = await loadSetup(connection)
   const known = since ? describe(since).entries : {}
   const entries = Object.entries(describe(connection).entries).filter(
     ([label, value]) => value !== known[label],
@@ -163,7 +164,7 @@ async function endPasswords(domains: string[]): Promise<void> {
 
 async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const { slug, settings: stored } = before
-  const { add } = await loadProvider(before)
+  const { add } = await loadSetup(before)
   const unknown = Object.keys(flags).find(
     (flag) => !(flag in add.flags || flagsOfUpdate.includes(` --${flag}`)),
   )
@@ -392,13 +393,13 @@ function summaryOf(connection: ListedConnection): string {
 }
 
 async function show(connection: ListedConnection): Promise<void> {
-  const { settings } = (await loadProvider(connection)).describe(connection)
+  const { settings } = (await loadSetup(connection)).describe(connection)
   console.log([summaryOf(connection), ...settings].join('\n'))
   await printEntries(connection)
 }
 
 async function check(connection: ListedConnection): Promise<void> {
-  const { summary, problems } = await (await loadProvider(connection)).check(connection)
+  const { summary, problems } = await (await loadSetup(connection)).check(connection)
   if (connection.disabledAt) problems.push('The connection is disabled.')
   console.log([`${connection.slug}: ${summary}`, ...problems].join('\n  '))
 }
@@ -406,8 +407,8 @@ async function check(connection: ListedConnection): Promise<void> {
 const additions: Record<string, Command> = {}
 let flagsOfKinds = ''
 let usage = ''
-for (const [name, load] of Object.entries(kinds)) {
-  const provider = await load()
+for (const [name, { setup }] of Object.entries(kinds)) {
+  const provider = await setup()
   let flags = ''
   for (const [flag, { type, multiple }] of Object.entries(provider.add.flags))
     flags += ` --${flag}${type === 'string' ? '=TEXT' : ''}${multiple ? '…' : ''}`

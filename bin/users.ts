@@ -176,7 +176,7 @@ async function link(
 async function issuerOf(connection: ListedConnection): Promise<string> {
   if (isSaml(connection)) return connection.settings.issuer
 
-  const { discover } = await import('../lib/sso/oidc/sign-in')
+  const { discover } = await import('../lib/sso/oidc/discovery')
   const { slug } = connection
 
   const { metadata } = await discover(connection as OidcConnection).catch((cause) => {

@@ -8,7 +8,7 @@ import {
   listConnections,
   updateConnection,
 } from '../../lib/sso/manage/connections'
-import { rotateKey } from '../../lib/sso/saml/provider'
+import { rotateKey } from '../../lib/sso/saml/setup'
 import {
   authnRequestIn,
   connectSaml,

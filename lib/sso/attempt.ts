@@ -11,7 +11,7 @@ import { SignInRejected } from './rejection'
  * The secrets of one sign-in. The browser transports `state`. The others are derived from
  * it.
  */
-export type AttemptSecrets = ReturnType<typeof secretsOf>
+export type AttemptSecrets = ReturnType<typeof deriveSecrets>
 
 // A provider whose responses never refer to our request would cause a loop of starts.
 const unsolicitedPerMinute = 3
@@ -27,6 +27,7 @@ export async function startAttempt(
 ) {
   const state = newSecret()
   const { kid } = env().SESSION_SIGNING_KEYS
+
   await prisma().$executeRaw`
     INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
@@ -34,7 +35,7 @@ export async function startAttempt(
 
   deleteExpired('sso_attempts', 4).catch(() => {}) // a later start deletes the rest
 
-  return secretsOf(state, kid)
+  return deriveSecrets(state, kid)
 }
 
 /**
@@ -88,15 +89,15 @@ export async function claimAttempt({
       AND claimed_at IS NULL AND ${isUnexpired}
     RETURNING next, kid, browser_hash AS "browserHash"`
 
-  if (!row) throw await rejectionOf(stateHash, connectionId, isBrowser)
+  if (!row) throw await explainRejection(stateHash, connectionId, isBrowser)
 
   const { kid, ...stored } = row
 
-  return { ...secretsOf(state, kid), ...stored }
+  return { ...deriveSecrets(state, kid), ...stored }
 }
 
-/** Returns why a claim failed, and the destination if this browser began the sign-in. */
-async function rejectionOf(
+/** Returns an error with the reason why a claim failed, and the destination if this browser began the sign-in. */
+async function explainRejection(
   stateHash: Uint8Array,
   connectionId: string,
   isBrowser: Prisma.Sql,
@@ -106,26 +107,28 @@ async function rejectionOf(
         WHEN claimed_at IS NOT NULL THEN 'state_used' ELSE 'state_expired' END AS check,
       CASE WHEN connection_id = ${connectionId} AND ${isBrowser} THEN next END AS next
     FROM sso_attempts WHERE state_hash = ${stateHash}`
-  const { check, next } = row ?? { check: 'state_unknown', next: null }
-  return Object.assign(new SignInRejected(check, 'attempt_invalid'), { next })
+
+  const rejection = new SignInRejected(row?.check ?? 'state_unknown', 'attempt_invalid')
+  rejection.next = row?.next ?? null
+
+  return rejection
 }
 
 /**
  * Derives the secrets of a sign-in, which are not stored. Throws SignInRejected if their
  * signing key was removed.
  */
-function secretsOf(state: string, kid: string) {
+function deriveSecrets(state: string, kid: string) {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')
 
   const derive = (purpose: string) =>
     createHmac('sha256', key).update(`${purpose}:${state}`).digest('base64url')
-  const ofSaml = { requestId: `_${derive('request_id')}` } // an XML name
 
   return {
     state,
     codeVerifier: derive('code_verifier'),
     nonce: derive('nonce'),
-    ...ofSaml,
+    requestId: `_${derive('request_id')}`, // for SAML. An XML name begins with no digit.
   }
 }

@@ -25,9 +25,9 @@ export type Connection = Omit<
 export type OidcConnection = Connection & { settings: OidcSettings }
 export type SamlConnection = Connection & { settings: SamlSettings }
 
-export function isSaml<Of extends Connection>(
-  connection: Of,
-): connection is Of & SamlConnection {
+export function isSaml<Known extends Connection>(
+  connection: Known,
+): connection is Known & SamlConnection {
   return connection.settings.kind === 'saml'
 }
 
@@ -61,6 +61,7 @@ export async function findConnectionOfEmail(email: string): Promise<string | nul
     where: { domain },
     select: { connection: { select: { slug: true, disabledAt: true } } },
   })
+
   return row && !row.connection.disabledAt ? row.connection.slug : null
 }
 
@@ -81,6 +82,7 @@ export async function signInChoices(): Promise<{
   const listed = rows
     .filter((row) => row.listed)
     .map(({ slug, name }) => ({ slug, name }))
+
   return { listed, any: rows.length > 0 }
 }
 
@@ -108,9 +110,10 @@ export function startPath(
   next?: string | null,
   reason?: 'unsolicited' | 'again' | 'again=new',
 ): string {
-  const query = [
-    ...(next ? [`next=${encodeURIComponent(next)}`] : []),
-    ...(reason ? [reason] : []),
-  ].join('&')
-  return `/api/auth/sso/${slug}/start${query && `?${query}`}`
+  const parameters: string[] = []
+  if (next) parameters.push(`next=${encodeURIComponent(next)}`)
+  if (reason) parameters.push(reason)
+
+  const path = `/api/auth/sso/${slug}/start`
+  return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path
 }

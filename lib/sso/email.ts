@@ -9,6 +9,7 @@ export function soleAddress(given: string[], others: string[]): string {
   const [address, another] = new Map(given.map((text) => [foldCase(text), text])).values()
   if (another !== undefined) throw new SignInRejected('email_several', 'no_access')
   if (address !== undefined) return address
+
   const isElsewhere = others.some((text) => /^[^\s@]+@[^\s@]+$/.test(text))
   throw new SignInRejected(isElsewhere ? 'email_elsewhere' : 'email_missing', 'no_access')
 }

@@ -39,24 +39,25 @@ export async function userOfIdentity(
   contact: () => Promise<Contact>,
 ) {
   const known = await findUser(prisma(), connection, identity)
-  if (known) return enabled(known)
+  if (known) return requireEnabled(known)
 
-  const email = await linkableEmail(connection, await contact())
+  const email = await checkEmail(connection, await contact())
+  const subjectKey = `${connection.id} ${foldCase(identity.subject)}`
   const user = await transaction(async (tx) => {
     // These locks, always in this order, serialize the first sign-ins of one subject and
     // of one address.
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${foldCase(identity.subject)}`}))`
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${subjectKey}))`
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
-    return (
-      (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
-    )
+
+    const linkedMeanwhile = await findUser(tx, connection, identity)
+    return linkedMeanwhile ?? link(tx, connection, identity, email)
   })
 
   // thrown here, because an error inside the transaction would close its database
   // connection
   if (user instanceof SignInRejected) throw user
 
-  return enabled(user)
+  return requireEnabled(user)
 }
 
 /** `userId` is null if an operator has unlinked the subject. */
@@ -78,50 +79,29 @@ async function findUser(
 
   // The subjects of two people may differ in letter case only, so an inexact match must
   // be the only one.
-  return known && (known.isExact || !another) ? known : null
+  if (!known) return null
+  return known.isExact || !another ? known : null
 }
 
 /** Whether a stored subject is the one from the provider. */
 export function isSameSubject({ subject, isEmail }: Subject, known: string): boolean {
-  return subject === known || (isEmail === true && foldCase(subject) === foldCase(known))
+  if (subject === known) return true
+  return isEmail === true && foldCase(subject) === foldCase(known)
 }
 
+/** Returns the error instead of throwing it, see `userOfIdentity`. */
 async function link(
   tx: Transaction,
   connection: Connection,
   { issuer, subject }: Subject,
   email: string,
-) {
-  // Locks the user's row, so that a concurrent set-up of a second factor is complete, or
-  // happens after the link.
-  const [found] = await tx.$queryRaw<
-    (KnownUser & { isLinked: boolean; needsSecondFactor: boolean })[]
-  >`
-    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
-      second_factor_at IS NOT NULL AND ${mayUsePassword} AS "needsSecondFactor",
-      (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
-    FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
-    FOR KEY SHARE`
-
-  // The address may belong to another person now. An operator decides whether to link the
-  // user.
-  if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
-
-  // A sign-in at the provider must not bypass the second factor of a password, so only an
-  // operator can link the user. Without a password, the user has no other way to sign in.
-  if (found?.needsSecondFactor)
-    return new SignInRejected('identity_second_factor', 'no_access')
-  if (!found && !connection.provision)
-    return new SignInRejected('identity_not_provisioned', 'no_access')
+): Promise<KnownUser | SignInRejected> {
+  const found = await lockUserByEmail(tx, connection, email)
+  const problem = findLinkProblem(connection, found)
+  if (problem) return new SignInRejected(problem, 'no_access')
   if (found?.isDisabled) return found
 
-  const create = () =>
-    tx.user.create({
-      data: { email, emailDomain: emailDomain(email) },
-      select: { id: true },
-    })
-
-  const userId = found?.userId ?? (await create()).id
+  const userId = found?.userId ?? (await createUser(tx, email))
   await tx.identity.createMany({
     data: [{ connectionId: connection.id, issuer, subject, userId }],
   })
@@ -129,11 +109,54 @@ async function link(
   return { userId, isDisabled: false }
 }
 
+type Linkable = KnownUser & { isLinked: boolean; needsSecondFactor: boolean }
+
+async function lockUserByEmail(
+  tx: Transaction,
+  connection: Connection,
+  email: string,
+): Promise<Linkable | undefined> {
+  // Locks the user's row, so that a concurrent set-up of a second factor is complete, or
+  // happens after the link.
+  const [found] = await tx.$queryRaw<Linkable[]>`
+    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
+      second_factor_at IS NOT NULL AND ${mayUsePassword} AS "needsSecondFactor",
+      (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
+    FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
+    FOR KEY SHARE`
+
+  return found
+}
+
+function findLinkProblem(
+  { provision }: Connection,
+  found: Linkable | undefined,
+): string | null {
+  // The address may belong to another person now. An operator decides whether to link the
+  // user.
+  if (found?.isLinked) return 'identity_other_subject'
+
+  // A sign-in at the provider must not bypass the second factor of a password, so only an
+  // operator can link the user. Without a password, the user has no other way to sign in.
+  if (found?.needsSecondFactor) return 'identity_second_factor'
+
+  return found || provision ? null : 'identity_not_provisioned'
+}
+
+async function createUser(tx: Transaction, email: string): Promise<string> {
+  const { id } = await tx.user.create({
+    data: { email, emailDomain: emailDomain(email) },
+    select: { id: true },
+  })
+
+  return id
+}
+
 /**
  * Returns the address in lower case if it may identify a user. Otherwise, throws
  * SignInRejected.
  */
-async function linkableEmail(connection: Connection, contact: Contact): Promise<string> {
+async function checkEmail(connection: Connection, contact: Contact): Promise<string> {
   const { email, isVerified, hostedDomain, domains } = contact
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
 
@@ -149,11 +172,10 @@ async function linkableEmail(connection: Connection, contact: Contact): Promise<
   if (domains && !domains.includes(domain))
     throw new SignInRejected('email_tenant', 'no_access')
 
-  if (
+  const isForeign =
     hostedDomain !== undefined &&
     !(await owns(connection, asciiDomain(hostedDomain ?? '')))
-  )
-    throw new SignInRejected('email_hosted_domain', 'no_access')
+  if (isForeign) throw new SignInRejected('email_hosted_domain', 'no_access')
 
   return address.toLowerCase()
 }
@@ -162,13 +184,13 @@ async function owns(
   { id: connectionId }: Connection,
   domain: string | null,
 ): Promise<boolean> {
-  return (
-    domain !== null &&
-    (await prisma().connectionDomain.count({ where: { domain, connectionId } })) > 0
-  )
+  if (domain === null) return false
+
+  const count = await prisma().connectionDomain.count({ where: { domain, connectionId } })
+  return count > 0
 }
 
-function enabled({ userId, isDisabled }: KnownUser): string {
+function requireEnabled({ userId, isDisabled }: KnownUser): string {
   if (userId === null) throw new SignInRejected('subject_unlinked', 'no_access')
   if (isDisabled) throw new SignInRejected('user_disabled', 'no_access')
   return userId

@@ -1,13 +1,29 @@
 import type { Connection } from './connection'
-import type { Provider } from './provider'
+import type { ProviderSetup, ProviderSignIn } from './provider'
 
-/** The kinds of identity providers. The code for a protocol is loaded on first use. */
+/**
+ * The kinds of identity providers. `signIn` is loaded for the first sign-in, and `setup`
+ * for `npm run connections`.
+ */
 export const kinds = {
-  oidc: async (): Promise<Provider> => (await import('./oidc/provider')).oidc,
-  saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
+  oidc: {
+    signIn: async (): Promise<ProviderSignIn> =>
+      (await import('./oidc/sign-in')).oidcSignIn,
+    setup: async (): Promise<ProviderSetup> => (await import('./oidc/setup')).oidcSetup,
+  },
+  saml: {
+    signIn: async (): Promise<ProviderSignIn> =>
+      (await import('./saml/sign-in')).samlSignIn,
+    setup: async (): Promise<ProviderSetup> => (await import('./saml/setup')).samlSetup,
+  },
 }
 
-/** Returns the implementation for the identity provider of a connection. */
-export function loadProvider({ settings }: Connection): Promise<Provider> {
-  return kinds[settings.kind]()
+/** Returns the functions for a sign-in at the identity provider of a connection. */
+export function loadSignIn({ settings }: Connection): Promise<ProviderSignIn> {
+  return kinds[settings.kind].signIn()
+}
+
+/** Returns the functions for the commands about a connection. */
+export function loadSetup({ settings }: Connection): Promise<ProviderSetup> {
+  return kinds[settings.kind].setup()
 }

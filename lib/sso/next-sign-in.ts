@@ -21,10 +21,13 @@ type Rejected = { account: string | undefined; connection: string }
  */
 export function askCookie(ask: Ask | null, rejected?: Rejected): string {
   if (ask === null) return setCookie('ask', '', 0)
+
   const { account = '', connection } = rejected ?? {}
   const address = isAddress(account) ? Buffer.from(account).toString('base64url') : ''
-  const value = [`ask-${ask}`, address, ...(connection ? [connection] : [])].join('.')
-  return setCookie('ask', value, askSeconds[ask])
+  const parts = [`ask-${ask}`, address]
+  if (connection) parts.push(connection)
+
+  return setCookie('ask', parts.join('.'), askSeconds[ask])
 }
 
 /**
@@ -36,12 +39,12 @@ export function askOf(headers: Headers): {
   address: string | null
   connection: string | null
 } {
+  const cookie = cookieOf(headers, 'ask') ?? ''
   const [, ask = null, account = '', connection = null] =
-    /^ask-(account|login)\.([\w-]*)(?:\.([a-z0-9-]+))?$/.exec(
-      cookieOf(headers, 'ask') ?? '',
-    ) ?? []
+    /^ask-(account|login)\.([\w-]*)(?:\.([a-z0-9-]+))?$/.exec(cookie) ?? []
 
   const address = Buffer.from(account, 'base64url').toString()
+
   return {
     ask: ask as Ask | null,
     address: isAddress(address) ? address : null,

@@ -25,33 +25,34 @@ export type Entered = Pick<NewConnection, 'settings'> & {
   notes: string[]
 }
 
-/**
- * A kind of identity provider, with the functions for sign-ins and for `npm run
- * connections`.
- */
-export type Provider<Of extends Connection = Connection> = {
+/** What sign-ins need from a kind of identity provider. */
+export type ProviderSignIn<Kind extends Connection = Connection> = {
   response: 'query' | 'form' // the query of the callback, or a cross-site form post
   /**
    * Returns the provider's URL to which the browser is redirected. Throws SignInRejected.
    */
-  authorize(connection: Of, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
+  authorize(connection: Kind, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
   /**
    * Verifies the response to a claimed sign-in with these secrets. Throws SignInRejected.
    */
   authenticate(
-    connection: Of,
+    connection: Kind,
     response: URLSearchParams,
     secrets: AttemptSecrets,
   ): Promise<Authenticated>
+}
+
+/** What `npm run connections` needs from a kind of identity provider. */
+export type ProviderSetup<Kind extends Connection = Connection> = {
   /**
    * Returns lines about a connection, and the values to enter at the provider, by label.
    */
-  describe(connection: Of): { settings: string[]; entries: Record<string, string> }
+  describe(connection: Kind): { settings: string[]; entries: Record<string, string> }
   /**
    * Sends test requests to the provider. Returns the results and possible problems.
    * Throws if nobody can sign in.
    */
-  check(connection: Of): Promise<{ summary: string; problems: string[] }>
+  check(connection: Kind): Promise<{ summary: string; problems: string[] }>
   /**
    * How `npm run connections -- add` and `update` create the settings and secrets of a
    * connection.
@@ -64,7 +65,7 @@ export type Provider<Of extends Connection = Connection> = {
      * `read` reads stdin for -.
      */
     settingsFrom(
-      entry: { slug: string; domains: string[]; stored?: Of['settings'] },
+      entry: { slug: string; domains: string[]; stored?: Kind['settings'] },
       flags: Flags,
       read: (source: string) => Promise<Buffer>,
     ): Promise<Entered>

@@ -34,11 +34,12 @@ export async function decryptSecrets(
       bindingOf(connection),
     )
 
-    if (secrets !== null) return JSON.parse(secrets)
+    if (secrets === null)
+      throw new Error(
+        'The secrets can’t be decrypted: no key in ENCRYPTION_KEY encrypted them for this issuer and client.',
+      )
 
-    throw new Error(
-      'The secrets can’t be decrypted: no key in ENCRYPTION_KEY encrypted them for this issuer and client.',
-    )
+    return JSON.parse(secrets)
   } catch (error) {
     throw new SignInRejected('secrets', 'unavailable', error)
   }
@@ -56,15 +57,15 @@ export function bindingOf({
   if (settings.kind === 'oidc')
     return { connection: id, issuer, clientId: settings.clientId }
 
-  const fingerprintOf = (pem?: string) => pem && new X509Certificate(pem).fingerprint256
-  const [certificate, next] = [settings.certificate, settings.nextCertificate].map(
-    fingerprintOf,
-  )
-
+  const { certificate, nextCertificate } = settings
   return {
     connection: id,
     issuer,
-    certificate: certificate!,
-    ...(next && { nextCertificate: next }),
+    certificate: readFingerprint(certificate),
+    ...(nextCertificate && { nextCertificate: readFingerprint(nextCertificate) }),
   }
+}
+
+function readFingerprint(pem: string): string {
+  return new X509Certificate(pem).fingerprint256
 }

@@ -1,4 +1,6 @@
-import { env } from '../settings/env'
+import { z } from 'zod'
+import { env, isHttps } from '../settings/env'
+import { isLoopback } from '../settings/loopback'
 
 /**
  * Returns one of our URLs for a connection. For SAML, the URL of `metadata` is also our
@@ -9,4 +11,20 @@ export function ssoUrl(
   endpoint: 'start' | 'callback' | 'acs' | 'metadata',
 ): string {
   return `${env().PUBLIC_URL}/api/auth/sso/${slug}/${endpoint}`
+}
+
+/**
+ * A URL of an identity provider. http is allowed only on this machine, and only if
+ * PUBLIC_URL uses http too.
+ */
+export const ProviderUrl = z
+  .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
+  .refine(
+    (value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))),
+    'must begin with https://',
+  )
+
+/** Returns the host name in a URL, or an empty text. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : ''
 }

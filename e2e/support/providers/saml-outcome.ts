@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { type SamlCheck, SamlRejected } from '../../../lib/sso/saml/rejected'
-import { verifyResponse } from '../../../lib/sso/saml/service-provider'
+import { type SamlCheck, SamlRejected } from '../../../lib/sso/saml/rejection'
 import type { ServiceProviderSettings } from '../../../lib/sso/saml/settings'
+import { verifyResponse } from '../../../lib/sso/saml/sign-in'
 import { requestId, type SamlProvider } from './saml-provider'
 
 /**

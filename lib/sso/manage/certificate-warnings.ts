@@ -1,13 +1,14 @@
 import { log } from '../../log/log'
 import { isSaml } from '../connection'
-import { expiringCertificates } from '../saml/provider'
+import { expiringCertificates } from '../saml/certificates'
 import { listConnections } from './connections'
 
 /** Logs the connections whose certificates expire within 30 days. Call it daily. */
 export async function logExpiringCertificates(): Promise<void> {
-  for (const { slug, settings } of (await listConnections())
-    .filter(isSaml)
-    .filter(({ disabledAt }) => !disabledAt))
+  const connections = await listConnections()
+  const enabled = connections.filter(isSaml).filter(({ disabledAt }) => !disabledAt)
+
+  for (const { slug, settings } of enabled)
     for (const { whose, endsAt } of expiringCertificates(settings)) {
       const found = {
         connection: slug,

@@ -30,6 +30,7 @@ export async function addConnection({
   secrets,
   domains,
   settings,
+  sessionHours = null,
   ...columns
 }: NewConnection): Promise<void> {
   const id = randomUUID()
@@ -38,11 +39,22 @@ export async function addConnection({
 
   await transaction(async (tx) => {
     const added = await tx.connection.createMany({
-      data: [{ id, kind, settings: stored, encryptedSecrets: encrypted, ...columns }],
+      data: [
+        {
+          id,
+          kind,
+          settings: stored,
+          encryptedSecrets: encrypted,
+          sessionHours,
+          ...columns,
+        },
+      ],
       skipDuplicates: true,
     })
+
     if (added.count === 0)
       throw new UsageError(`There is already a connection ${columns.slug}.`)
+
     await claimDomains(tx, id, domains)
   })
 }
@@ -56,7 +68,7 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
   for (const domain of domains) {
     const usersAfter = (id: string) => Prisma.sql`
       SELECT id FROM users WHERE email_domain = ${domain} AND id > ${id}::uuid AND NOT ${mayUsePassword} ORDER BY id`
-    count += await inBatches(usersAfter, async (tx, userIds) => {
+    count += await workInBatches(usersAfter, async (tx, userIds) => {
       const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithPassword}`
       await tx.$executeRaw`WITH ${revokeSessions(began)} SELECT id FROM revoked`
       return userIds.length
@@ -72,12 +84,14 @@ type Work = (tx: Transaction, userIds: string[]) => Promise<number>
  * In one transaction per batch, locks the rows of a query's users, and calls `work`.
  * Returns the sum of results.
  */
-async function inBatches(
+async function workInBatches(
   usersAfter: (id: string) => Prisma.Sql,
   work: Work,
 ): Promise<number> {
   let sum = 0
-  for (let last: string | undefined = lowestId; last; ) {
+  let last: string | undefined = lowestId
+
+  while (last) {
     const users: { id: string }[] = await prisma()
       .$queryRaw`${usersAfter(last)} LIMIT ${batchSize}`
     const ids = users.map(({ id }) => id)
@@ -103,6 +117,7 @@ export async function countWithoutWayIn(domains: string[]): Promise<number> {
       AND NOT EXISTS (
         SELECT FROM identities JOIN connections ON connections.id = connection_id
         WHERE user_id = users.id AND connections.disabled_at IS NULL)`
+
   return row!.count
 }
 
@@ -140,11 +155,15 @@ async function claimDomains(
     throw new UsageError(`Another connection has ${taken.join(', ')}.`)
 }
 
+type Settings = Omit<NewConnection, 'slug' | 'secrets'>
+
 /**
  * Missing settings do not change, nor do the secrets if they are null. `domains` are
  * added.
  */
-export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> & {
+export type ConnectionChange = {
+  [Name in keyof Settings]?: Settings[Name] | undefined
+} & {
   secrets?: Secrets | null
   removedDomains?: string[]
 }
@@ -158,17 +177,13 @@ export async function updateConnection(
   change: ConnectionChange,
 ): Promise<void> {
   const { id, slug } = before
-  const {
-    settings = before.settings,
-    secrets,
-    domains = [],
-    removedDomains = [],
-  } = change
-
-  const { name, provision, listed, allowPasswords, sessionHours } = change
+  const { settings = before.settings, secrets } = change
   const encryptedSecrets = secrets
     ? await encryptSecrets(secrets, bindingOf({ id, settings }))
     : before.encryptedSecrets
+
+  const { name, provision, listed, allowPasswords, sessionHours } = change
+  const columns = { name, provision, listed, allowPasswords, sessionHours }
   const { kind: _, ...known } = before.settings
   const { kind, ...stored } = ConnectionSettings.parse(settings)
 
@@ -180,15 +195,7 @@ export async function updateConnection(
         settings: { equals: known },
         encryptedSecrets: before.encryptedSecrets,
       },
-      data: {
-        name,
-        provision,
-        listed,
-        allowPasswords,
-        sessionHours,
-        settings: stored,
-        encryptedSecrets,
-      },
+      data: { ...omitUndefined(columns), settings: stored, encryptedSecrets },
     })
 
     if (updated.count === 0)
@@ -196,15 +203,32 @@ export async function updateConnection(
         `Another command has changed ${slug} meanwhile: run this one again.`,
       )
 
-    await tx.connectionDomain.deleteMany({
-      where: { connectionId: id, domain: { in: removedDomains } },
-    })
-    await claimDomains(tx, id, domains)
-    if ((await tx.connectionDomain.count({ where: { connectionId: id } })) === 0)
-      throw new UsageError(
-        `${slug} would have no domain. To end it: npm run connections -- remove ${slug}`,
-      )
+    await updateDomains(tx, before, change)
   })
+}
+
+type Defined<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
+
+function omitUndefined<Values extends object>(values: Values): Defined<Values> {
+  const defined = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(defined) as Defined<Values>
+}
+
+async function updateDomains(
+  tx: Transaction,
+  { id, slug }: Named,
+  { domains = [], removedDomains = [] }: ConnectionChange,
+): Promise<void> {
+  await tx.connectionDomain.deleteMany({
+    where: { connectionId: id, domain: { in: removedDomains } },
+  })
+  await claimDomains(tx, id, domains)
+
+  const left = await tx.connectionDomain.count({ where: { connectionId: id } })
+  if (left === 0)
+    throw new UsageError(
+      `${slug} would have no domain. To end it: npm run connections -- remove ${slug}`,
+    )
 }
 
 export type ListedConnection = Connection &
@@ -252,9 +276,11 @@ export async function disableConnection({
 }: Pick<ListedConnection, 'id'>): Promise<number> {
   await prisma()
     .$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
+
   const usersAfter = (last: string) => Prisma.sql`
     SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${last}::uuid ORDER BY user_id`
-  return inBatches(usersAfter, (tx, userIds) => endSessionsOf(tx, id, userIds))
+
+  return workInBatches(usersAfter, (tx, userIds) => endSessions(tx, id, userIds))
 }
 
 /**
@@ -271,7 +297,11 @@ export async function removeConnection(
   const deleteSome = () => prisma().$executeRaw`
     DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sso_attempts WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
-  while ((await deleteSome()) > 0);
+  let deleted: number
+  do {
+    deleted = await deleteSome()
+  } while (deleted > 0)
+
   await prisma().connection.deleteMany({ where: { id: connection.id } })
 
   return ended
@@ -287,9 +317,10 @@ export async function unlinkUser(userId: string, connectionId: string) {
     const [unlinked] = await tx.$queryRaw<{ subject: string }[]>`
       UPDATE identities SET user_id = NULL WHERE user_id = ${userId} AND connection_id = ${connectionId}
       RETURNING subject`
-    return unlinked
-      ? { ...unlinked, ended: await endSessionsOf(tx, connectionId, [userId]) }
-      : null
+    if (!unlinked) return null
+
+    const ended = await endSessions(tx, connectionId, [userId])
+    return { ...unlinked, ended }
   })
 }
 
@@ -302,6 +333,7 @@ export async function issuersOf(
     where: { connectionId, subject },
     select: { issuer: true },
   })
+
   return rows.map(({ issuer }) => issuer)
 }
 
@@ -344,7 +376,7 @@ export async function linkUser(
  * Ends users' sessions of a connection, and deletes their codes. Call `lockUsers` first.
  * Returns how many ended.
  */
-async function endSessionsOf(
+async function endSessions(
   tx: Transaction,
   connectionId: string,
   userIds: string[],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { UsageError } from '../../usage-error'
 
-type NameOf = (setting: string) => string
+type Label = (setting: string) => string
 
 // line breaks, terminal escapes, changes of text direction
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
@@ -11,10 +11,10 @@ const noInvisible = 'must contain no control or invisible characters'
  * Validates an operator's settings. Rejects characters that can mislead a terminal or a
  * reader. Throws UsageError.
  */
-export function checkEntered<Of extends object>(
-  schema: z.ZodType<Of>,
+export function checkEntered<Settings extends object>(
+  schema: z.ZodType<Settings>,
   entered: object,
-  nameOf: NameOf,
+  label: Label,
 ) {
   const asEntered = schema.superRefine((settings, { addIssue }) => {
     for (const [name, value] of Object.entries(settings)) {
@@ -33,11 +33,10 @@ export function checkEntered<Of extends object>(
   const { data, error } = asEntered.safeParse(entered)
   if (data) return data
 
-  throw new UsageError(
-    error!.issues
-      .map(({ path, message }) => `${nameOf(String(path[0]))} ${message}.`)
-      .join('\n'),
+  const problems = error!.issues.map(
+    ({ path, message }) => `${label(String(path[0]))} ${message}.`,
   )
+  throw new UsageError(problems.join('\n'))
 }
 
 /** The label of a connection's button, as an operator enters it. */

@@ -7,29 +7,25 @@ type Cause = Error & { code?: string; error?: string; cause?: unknown }
  * because they can be any text.
  */
 const knownChecks = [
-  [
-    'token_invalid_request',
-    'token_invalid_client',
-    'token_invalid_grant',
-    'token_unauthorized_client',
-  ],
-  [
-    'token_invalid_scope',
-    'provider_access_denied',
-    'provider_login_required',
-    'provider_temporarily_unavailable',
-  ],
-  [
-    'provider_server_error',
-    'id_token_iss',
-    'id_token_sub',
-    'id_token_aud',
-    'id_token_azp',
-    'id_token_exp',
-  ],
-  ['id_token_iat', 'id_token_nbf', 'id_token_nonce'],
-].flat()
-const knownCheck = (prefix: string, name: unknown) =>
+  'token_invalid_request',
+  'token_invalid_client',
+  'token_invalid_grant',
+  'token_unauthorized_client',
+  'token_invalid_scope',
+  'provider_access_denied',
+  'provider_login_required',
+  'provider_temporarily_unavailable',
+  'provider_server_error',
+  'id_token_iss',
+  'id_token_sub',
+  'id_token_aud',
+  'id_token_azp',
+  'id_token_exp',
+  'id_token_iat',
+  'id_token_nbf',
+  'id_token_nonce',
+]
+const findKnownCheck = (prefix: string, name: unknown) =>
   knownChecks.find((check) => check === `${prefix}_${name}`)
 const steps = {
   discovery: { unusable: 'discovery_response', other: 'discovery_invalid' },
@@ -60,13 +56,13 @@ const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
   OAUTH_REQUEST_PROTOCOL_FORBIDDEN: () => 'provider_http',
   OAUTH_MISSING_SERVER_METADATA: () => 'discovery_metadata',
   OAUTH_INVALID_SERVER_METADATA: () => 'discovery_metadata',
-  OAUTH_JWT_CLAIM_COMPARISON_FAILED: (_, cause) => claimOf(cause),
-  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: (_, cause) => claimOf(cause),
+  OAUTH_JWT_CLAIM_COMPARISON_FAILED: (_, cause) => findClaimCheck(cause),
+  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: (_, cause) => findClaimCheck(cause),
   OAUTH_KEY_SELECTION_FAILED: () => 'id_token_key',
   OAUTH_UNSUPPORTED_OPERATION: (step) =>
     step === 'response' ? 'id_token_alg' : steps[step].other,
   OAUTH_INVALID_RESPONSE: (step, cause) =>
-    step === 'response' ? checkOf(cause) : steps[step].unusable,
+    step === 'response' ? findResponseCheck(cause) : steps[step].unusable,
 }
 
 /**
@@ -85,13 +81,13 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
 
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
-      const known = knownCheck('provider', oauthError)
+      const known = findKnownCheck('provider', oauthError)
       return known
         ? reject(known, oauthError as SignInError)
         : reject('provider_error', 'other')
     }
     case 'OAUTH_RESPONSE_BODY_ERROR':
-      return reject(knownCheck('token', oauthError) ?? 'token_error', 'server_error')
+      return reject(findKnownCheck('token', oauthError) ?? 'token_error', 'server_error')
     case 'OAUTH_WWW_AUTHENTICATE_CHALLENGE':
       return reject(
         step === 'user_info' ? 'user_info_challenge' : 'token_invalid_client',
@@ -103,7 +99,6 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
   }
 
   const check = invalidCodes[code]?.(step, cause) ?? steps[step].other
-
   return reject(
     check,
     step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid',
@@ -111,23 +106,28 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
 }
 
 function isTimeout(thrown: unknown): boolean {
-  for (
-    let cause = thrown, depth = 0;
-    cause instanceof Error && depth < 4;
-    cause = cause.cause, depth++
-  )
+  let cause = thrown
+
+  for (let depth = 0; depth < 4 && cause instanceof Error; depth++) {
     if (cause.name === 'TimeoutError') return true
+    cause = cause.cause
+  }
+
   return false
 }
 
-function claimOf(cause: unknown): string {
+function findClaimCheck(cause: unknown): string {
   const { claim } = ((cause as Cause | undefined)?.cause ?? {}) as { claim?: unknown }
-  return knownCheck('id_token', claim) ?? 'id_token_claims'
+  return findKnownCheck('id_token', claim) ?? 'id_token_claims'
 }
 
-function checkOf(cause: unknown): string {
+function findResponseCheck(cause: unknown): string {
   const { message = '' } = (cause ?? {}) as Partial<Error>
   const [, claim] = /^(?:unexpected )?JWT "(\w+)"/.exec(message) ?? []
-  const known = invalidResponses.find(([pattern]) => pattern.test(message))
-  return knownCheck('id_token', claim) ?? known?.[1] ?? 'response_invalid'
+  const known = findKnownCheck('id_token', claim)
+  if (known) return known
+
+  const [, check = 'response_invalid'] =
+    invalidResponses.find(([pattern]) => pattern.test(message)) ?? []
+  return check
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hostOf, ProviderUrl } from '../provider-url'
+import { hostOf, ProviderUrl } from '../urls'
 
 const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad' // the tenant of all personal Microsoft accounts
 

@@ -18,9 +18,9 @@ import {
   sign,
 } from '../../../e2e/support/providers/saml-provider'
 import type { SignInRejected } from '../rejection'
-import type { SamlCheck } from './rejected'
-import { verifyResponse } from './service-provider'
+import type { SamlCheck } from './rejection'
 import type { ServiceProviderSettings } from './settings'
+import { verifyResponse } from './sign-in'
 
 let provider: SamlProvider
 beforeAll(async () => {
@@ -352,7 +352,7 @@ rejects('saml_assertion_count', ofAssertion, {
 test('rejects signatures with a foreign key in KeyInfo, and HMACs with a certificate as the secret', async () => {
   const hmac = {
     signatureMethod: 'http://www.w3.org/2000/09/xmldsig#hmac-sha1',
-    privateKey: provider.settings.certificates[0],
+    privateKey: provider.settings.certificates[0]!,
   }
   for (const mode of [
     ofResponse,
@@ -372,7 +372,7 @@ test('rejects signatures with a foreign key in KeyInfo, and HMACs with a certifi
 test('rejects a response if only one of its two signatures is valid', async () => {
   const own = {
     privateKey: provider.privateKey,
-    certificate: provider.settings.certificates[0],
+    certificate: provider.settings.certificates[0]!,
   }
   for (const [inner, outer] of [
     [provider.nextKey, own],

@@ -37,12 +37,15 @@ export function emailOf(
   configured?: string,
 ): string {
   const wanted = configured ? [configured.toLowerCase()] : usualNames
+
   const pairs = [...attributes].flatMap(([name, texts]) =>
     texts.map((text) => [name, trimmed(text)] as const),
   )
+
   const isGiven = ([name, text]: (typeof pairs)[number]) =>
     wanted.includes(trimmed(name).toLowerCase()) && text !== ''
   const given = pairs.filter(isGiven).map(([, text]) => text)
+
   const usesNameId = configured
     ? isNameId(configured)
     : given.length === 0 && nameId.isEmail

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { ensure, SamlRejected } from './rejected'
+import { ensure, SamlRejected } from './rejection'
 import type { ServiceProviderSettings } from './settings'
 import { checkUnsigned } from './signature'
 import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from './xml'
@@ -28,32 +28,35 @@ export function checkEncryption(encrypted: XmlElement): void {
   const all = (name: string) => elements.filter((element) => element.name === name)
   const ciphertext = all('CipherValue').reduce((size, { text }) => size + text.length, 0)
   checkUnsigned(elements, encrypted.size - ciphertext)
-  const data = onlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
-  const [key, another] = all('EncryptedKey')
 
   // No element may occur more often, because the library uses the first match anywhere.
-  ensure(key && !another && all('EncryptedData').length === 1, 'saml_encryption')
+  const data = onlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
+  const [key, another] = all('EncryptedKey')
+  ensure(key && !another, 'saml_encryption')
+  ensure(all('EncryptedData').length === 1, 'saml_encryption')
+  ensure(all('EncryptionMethod').length === 2, 'saml_encryption')
+  ensure(all('CipherValue').length === 2, 'saml_encryption')
+
+  ensure(contentCiphers.includes(readAlgorithm(data)), 'saml_encryption')
+  ensure(keyCiphers.includes(readAlgorithm(key)), 'saml_encryption')
+
+  const readAll = (name: string, attribute: string) =>
+    all(name).map((each) => each.attributes.get(attribute) ?? '')
+  const hashes = readAll('DigestMethod', 'Algorithm')
   ensure(
-    all('EncryptionMethod').length === 2 && all('CipherValue').length === 2,
+    hashes.every((hash) => digests.includes(hash)),
     'saml_encryption',
   )
 
-  ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
-  ensure(keyCiphers.includes(algorithmOf(key)), 'saml_encryption')
-  const valuesOf = (name: string, attribute: string) =>
-    all(name).map((each) => each.attributes.get(attribute) ?? '')
-  const hasKnownDigests = valuesOf('DigestMethod', 'Algorithm').every((hash) =>
-    digests.includes(hash),
-  )
-
   // The library inserts the URI into an XPath expression.
-  const hasSafeUris = valuesOf('RetrievalMethod', 'URI').every((uri) =>
-    /^#[\w.-]+$/.test(uri),
+  const uris = readAll('RetrievalMethod', 'URI')
+  ensure(
+    uris.every((uri) => /^#[\w.-]+$/.test(uri)),
+    'saml_encryption',
   )
-  ensure(hasKnownDigests && hasSafeUris, 'saml_encryption')
 }
 
-function algorithmOf(element: XmlElement): string {
+function readAlgorithm(element: XmlElement): string {
   const [method] = childrenOf(element, xmlenc, 'EncryptionMethod')
   return method?.attributes.get('Algorithm') ?? ''
 }
@@ -83,10 +86,12 @@ export async function decryptAssertion(
     const decrypt = (key: string) =>
       promisify(library.decrypt)(String(encrypted), { ...options, key })
 
-    return await decrypt(privateKey).catch((error) => {
+    try {
+      return await decrypt(privateKey)
+    } catch (error) {
       if (!nextPrivateKey) throw error
-      return decrypt(nextPrivateKey)
-    })
+      return await decrypt(nextPrivateKey)
+    }
   } catch {
     throw new SamlRejected('saml_decryption')
   }

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../../usage-error'
-import { ProviderUrl } from '../provider-url'
+import { ProviderUrl } from '../urls'
 import { type MetadataElement, parseMetadataXml, UnreadableXml } from './metadata-xml'
 import { childrenOf, elementsIn, namespaces, trimmed, uriIn } from './xml'
 
@@ -17,27 +17,52 @@ function ensure(condition: unknown, problem: string): asserts condition {
  * check. `stored`: the certificates (PEM) of an earlier import. Throws UsageError.
  */
 export function readProviderMetadata(file: Buffer | string, stored: string[] = []) {
-  const elements = elementsIn(parseMetadata(decoded(Buffer.from(file))))
+  const provider = findProvider(parseMetadata(decodeFile(Buffer.from(file))))
+  const roles = findRoles(provider, 'IDPSSODescriptor')
+  const role = roles.find((each) => findEndpoints(each).length > 0) ?? roles[0]!
+
+  const entityId = uriIn(provider, 'entityID')
+  ensure(entityId, 'The identity provider has no entityID.')
+  const endpoints = findEndpoints(role)
+  ensure(
+    endpoints.length > 0,
+    'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.',
+  )
+
+  const ssoUrl = endpoints.find((url) => ProviderUrl.safeParse(url).success)
+  ensure(ssoUrl, 'The sign-on endpoint for HTTP-Redirect is not an https URL.')
+  const { certificates, notes } = readSigningCertificates(role, stored)
+  const wantsSigned = trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? '')
+
+  return {
+    entityId,
+    ssoUrl,
+    certificates,
+    notes,
+    wantsSignedRequests: /^(?:true|1)$/i.test(wantsSigned),
+  }
+}
+
+/** Returns the only identity provider in a file. */
+function findProvider(root: MetadataElement): MetadataElement {
   const isEntity = ({ name, namespace }: MetadataElement) =>
     name === 'EntityDescriptor' && namespace === namespaces.metadata
-  const entities = elements.filter(isEntity)
+  const entities = elementsIn(root).filter(isEntity)
   ensure(
     entities.length > 0,
     'This is XML, but not SAML metadata: it has no EntityDescriptor.',
   )
 
-  const [provider, another] = entities.filter(
-    (entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0,
-  )
+  const hasRole = (name: string) => (entity: MetadataElement) =>
+    findRoles(entity, name).length > 0
+  const [provider, another] = entities.filter(hasRole('IDPSSODescriptor'))
   ensure(
     !another,
     'This file describes several identity providers. Use the metadata of one.',
   )
 
-  const isService =
-    !provider && entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
   ensure(
-    !isService,
+    provider || !entities.some(hasRole('SPSSODescriptor')),
     'This is the metadata of a service provider, such as this service: use the identity provider’s.',
   )
 
@@ -46,54 +71,21 @@ export function readProviderMetadata(file: Buffer | string, stored: string[] = [
     'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.',
   )
 
-  const roles = rolesOf(provider, 'IDPSSODescriptor')
-  const role = roles.find((each) => endpointsOf(each).length > 0) ?? roles[0]!
-
-  const entityId = uriIn(provider, 'entityID')
-  ensure(entityId, 'The identity provider has no entityID.')
-  const endpoints = endpointsOf(role)
-  ensure(
-    endpoints.length > 0,
-    'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.',
-  )
-
-  const ssoUrl = endpoints.find((url) => ProviderUrl.safeParse(url).success)
-  ensure(ssoUrl, 'The sign-on endpoint for HTTP-Redirect is not an https URL.')
-
-  return {
-    entityId,
-    ssoUrl,
-    ...signingCertificates(role, stored),
-    wantsSignedRequests: /^(?:true|1)$/i.test(
-      trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? ''),
-    ),
-  }
+  return provider
 }
 
 /**
  * Decodes a file. Its first bytes, or else its XML declaration, determine the encoding.
  */
-function decoded(file: Buffer): string {
+function decodeFile(file: Buffer): string {
   ensure(file.length > 0, 'This file is empty.')
   ensure(file.length <= maxFileBytes, tooLarge)
+
   const start = file.subarray(0, 400).toString('latin1')
   const declared = /<\?xml[^>]*\sencoding=["']([\w.:-]+)["']/.exec(start)?.[1] ?? 'utf-8'
 
-  // A declaration that is readable byte by byte is not in UTF-16, even if it declares
-  // UTF-16.
-  const inBytes = /^(?:utf-?16|ucs-?2|iso-10646)/i.test(declared) ? 'utf-8' : declared
-  const [, big, little] = /^(?:(\xFE\xFF|\0<)|(\xFF\xFE|<\0))/.exec(start) ?? []
-
-  const label = big
-    ? 'utf-16be'
-    : little
-      ? 'utf-16le'
-      : start.startsWith('\xEF\xBB\xBF')
-        ? 'utf-8'
-        : inBytes
-
   try {
-    return new TextDecoder(label, { fatal: true }).decode(file)
+    return new TextDecoder(findEncoding(start, declared), { fatal: true }).decode(file)
   } catch {
     throw new UsageError(
       'This file is not in the encoding that it names. Save it as UTF-8.',
@@ -101,15 +93,29 @@ function decoded(file: Buffer): string {
   }
 }
 
+/** Returns the label of the encoding of a file, by its start (one character per byte). */
+function findEncoding(start: string, declared: string): string {
+  if (/^(?:\xFE\xFF|\0<)/.test(start)) return 'utf-16be'
+  if (/^(?:\xFF\xFE|<\0)/.test(start)) return 'utf-16le'
+  if (start.startsWith('\xEF\xBB\xBF')) return 'utf-8'
+
+  // A declaration that is readable byte by byte is not in UTF-16, even if it declares
+  // UTF-16.
+  return /^(?:utf-?16|ucs-?2|iso-10646)/i.test(declared) ? 'utf-8' : declared
+}
+
 function parseMetadata(text: string): MetadataElement {
   // Removes the processing instructions that browsers and stylesheets add before the
   // root.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
   ensure(xml !== '', 'This file is empty.')
+
   const root = cutOutRoot(xml)
+  const mayCutOut = root !== undefined && !/<!DOCTYPE/i.test(xml)
+  const candidates = mayCutOut ? [xml, root] : [xml]
   let reason: UnreadableXml['reason'] = 'malformed'
 
-  for (const candidate of [xml, ...(root && !/<!DOCTYPE/i.test(xml) ? [root] : [])]) {
+  for (const candidate of candidates) {
     try {
       return parseMetadataXml(candidate)
     } catch (error) {
@@ -118,7 +124,7 @@ function parseMetadata(text: string): MetadataElement {
     }
   }
 
-  throw new UsageError(unreadable(xml, reason, root === undefined))
+  throw new UsageError(explainUnreadable(xml, reason, root === undefined))
 }
 
 /**
@@ -133,7 +139,7 @@ function cutOutRoot(xml: string): string | undefined {
 }
 
 /** Returns what an operator has probably saved instead of the metadata. */
-function unreadable(
+function explainUnreadable(
   xml: string,
   reason: UnreadableXml['reason'],
   isCutOff: boolean,
@@ -162,7 +168,7 @@ function unreadable(
  * Returns the roles of this name that support SAML 2.0. An entity may have another role
  * for SAML 1.1.
  */
-function rolesOf(entity: MetadataElement, name: string): MetadataElement[] {
+function findRoles(entity: MetadataElement, name: string): MetadataElement[] {
   return childrenOf(entity, namespaces.metadata, name).filter(({ attributes }) =>
     (attributes.get('protocolSupportEnumeration') ?? '')
       .split(' ')
@@ -170,7 +176,7 @@ function rolesOf(entity: MetadataElement, name: string): MetadataElement[] {
   )
 }
 
-function endpointsOf(role: MetadataElement): string[] {
+function findEndpoints(role: MetadataElement): string[] {
   return childrenOf(role, namespaces.metadata, 'SingleSignOnService')
     .filter(
       (each) =>
@@ -184,13 +190,13 @@ function endpointsOf(role: MetadataElement): string[] {
  * or is not valid yet. The dates have no meaning (SAML Metadata Interoperability
  * Profile), so a provider may still sign with such a key.
  */
-function signingCertificates(role: MetadataElement, stored: string[]) {
+function readSigningCertificates(role: MetadataElement, stored: string[]) {
   const signs = (key: MetadataElement) => (uriIn(key, 'use') || 'signing') === 'signing'
   const published = childrenOf(role, namespaces.metadata, 'KeyDescriptor')
     .filter(signs)
-    .flatMap((key) => findChildren(key, 'KeyInfo'))
-    .flatMap((info) => findChildren(info, 'X509Data'))
-    .flatMap((data) => selectKeys(findChildren(data, 'X509Certificate'), stored))
+    .flatMap((key) => findByLocalName(key, 'KeyInfo'))
+    .flatMap((info) => findByLocalName(info, 'X509Data'))
+    .flatMap((data) => selectKeys(findByLocalName(data, 'X509Certificate'), stored))
 
   const usable = new Map<string, string>()
   const notes: string[] = []
@@ -218,7 +224,7 @@ function signingCertificates(role: MetadataElement, stored: string[]) {
 }
 
 /** Ignores the namespace, which is wrong in files that were written by hand. */
-const findChildren = ({ children }: MetadataElement, name: string) =>
+const findByLocalName = ({ children }: MetadataElement, name: string) =>
   children.filter((child) => child.name === name)
 
 type Published = { text: string; certificate: X509Certificate | undefined }

@@ -5,9 +5,10 @@ import {
   newSamlProvider,
   type SamlProvider,
 } from '../../../e2e/support/providers/saml-provider'
+import { serviceMetadata } from './metadata'
 import { readProviderMetadata } from './provider-metadata'
-import { authnRequestUrl, serviceMetadata } from './service-provider'
 import type { SamlSettings } from './settings'
+import { authnRequestUrl } from './sign-in'
 import { childrenOf, onlyChild, parseXml } from './xml'
 
 const md = 'urn:oasis:names:tc:SAML:2.0:metadata'
@@ -28,7 +29,7 @@ function requestIn(url: string) {
 }
 
 test('an AuthnRequest has ForceAuthn only if the user must authenticate again', async () => {
-  const attributeOf = async (forceAuthn?: boolean) =>
+  const attributeOf = async (forceAuthn: boolean) =>
     requestIn(
       await authnRequestUrl(provider.settings, { ...redirect, forceAuthn }),
     ).attributes.get('ForceAuthn')

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ProviderUrl } from '../provider-url'
+import { ProviderUrl } from '../urls'
 
 const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----') // PEM
 

@@ -1,4 +1,4 @@
-import { ensure } from './rejected'
+import { ensure } from './rejection'
 import { childrenOf, elementsIn, namespaces, type XmlElement } from './xml'
 
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
@@ -32,33 +32,42 @@ export function checkSignature(parent: XmlElement): boolean {
 
   // Exactly these children, because the library uses the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children
-  ensure(signedInfo && shapeOf(signedInfo) === signedInfoShape, 'saml_signature_form')
   ensure(
-    signatureValue && shapeOf(signatureValue) === 'SignatureValue',
+    signedInfo && describeShape(signedInfo) === signedInfoShape,
+    'saml_signature_form',
+  )
+  ensure(
+    signatureValue && describeShape(signatureValue) === 'SignatureValue',
     'saml_signature_form',
   )
 
-  ensure(!more && (!keyInfo || nameOf(keyInfo) === 'KeyInfo'), 'saml_signature_form')
+  ensure(!keyInfo || readName(keyInfo) === 'KeyInfo', 'saml_signature_form')
+  ensure(!more, 'saml_signature_form')
 
+  const id = parent.attributes.get('ID')
+  const reference = signedInfo.children[2]!
+  ensure(id && reference.attributes.get('URI') === `#${id}`, 'saml_signature_form')
+  checkAlgorithms(signedInfo)
+
+  return true
+}
+
+/** Checks the algorithms of a SignedInfo, which must have the right shape. */
+function checkAlgorithms(signedInfo: XmlElement): void {
   const [canonicalization, method, reference] = signedInfo.children as [
     XmlElement,
     XmlElement,
     XmlElement,
   ]
-
   const [transforms, digest] = reference.children as [XmlElement, XmlElement]
-  const id = parent.attributes.get('ID')
-  ensure(id && reference.attributes.get('URI') === `#${id}`, 'saml_signature_form')
 
-  ensure(signatureMethods.includes(algorithmOf(method)), 'saml_algorithm')
-  ensure(digestMethods.includes(algorithmOf(digest)), 'saml_algorithm')
-  ensure(algorithmOf(canonicalization) === exclusive, 'saml_algorithm')
+  ensure(signatureMethods.includes(readAlgorithm(method)), 'saml_algorithm')
+  ensure(digestMethods.includes(readAlgorithm(digest)), 'saml_algorithm')
+  ensure(readAlgorithm(canonicalization) === exclusive, 'saml_algorithm')
   ensure(
-    transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`,
+    transforms.children.map(readAlgorithm).join(' ') === `${enveloped} ${exclusive}`,
     'saml_algorithm',
   )
-
-  return true
 }
 
 /**
@@ -79,19 +88,23 @@ export function checkUnsigned(elements: XmlElement[], size: number): void {
  * Returns an element as `name(child child(grandchild))`. Omits the optional list of
  * prefixes (`InclusiveNamespaces`).
  */
-function shapeOf(element: XmlElement): string {
-  const listsPrefixes = ['CanonicalizationMethod', 'Transform'].includes(nameOf(element))
+function describeShape(element: XmlElement): string {
+  const listsPrefixes = ['CanonicalizationMethod', 'Transform'].includes(
+    readName(element),
+  )
   const [first, ...others] = element.children
   const isList =
     listsPrefixes && first?.name === 'InclusiveNamespaces' && first.children.length === 0
-  const shapes = (isList ? others : element.children).map(shapeOf)
-  return nameOf(element) + (shapes.length > 0 ? `(${shapes.join(' ')})` : '')
+  const shapes = (isList ? others : element.children).map(describeShape)
+  const inside = shapes.length > 0 ? `(${shapes.join(' ')})` : ''
+
+  return readName(element) + inside
 }
 
-function nameOf({ name, namespace }: XmlElement): string {
+function readName({ name, namespace }: XmlElement): string {
   return namespace === namespaces.signature ? name : '?'
 }
 
-function algorithmOf({ attributes }: XmlElement): string {
+function readAlgorithm({ attributes }: XmlElement): string {
   return attributes.get('Algorithm') ?? ''
 }

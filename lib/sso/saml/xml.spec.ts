@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { expectNothingPrinted } from '../../../e2e/support/providers/saml-outcome'
-import { SamlRejected } from './rejected'
+import { SamlRejected } from './rejection'
 import { parseXml, type XmlElement } from './xml'
 
 expectNothingPrinted()

@@ -1,4 +1,4 @@
-import { ensure, type SamlCheck } from './rejected'
+import { ensure, type SamlCheck } from './rejection'
 
 export const namespaces = {
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
@@ -72,6 +72,13 @@ const namespaceName = /^[^\s"'<>&]+$/
  */
 type Scope = Record<string, string>
 
+type OpenElement = {
+  element: XmlElement
+  qualifiedName: string
+  scope: Scope
+  startsAt: number
+}
+
 /**
  * Parses the part of XML that SAML needs, in linear time. Rejects what the library's
  * parser may read differently.
@@ -80,7 +87,53 @@ export function parseXml(xml: string): XmlElement {
   ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'saml_too_large')
   ensure(!notXmlCharacter.test(xml), 'saml_malformed')
 
-  const counts = {
+  const reader = new Reader(xml)
+  const encoding = reader.take(declaration)?.[1]
+  ensure(encoding === undefined || encoding.toLowerCase() === 'utf-8', 'saml_encoding')
+
+  const document = createDocument()
+  const open: OpenElement[] = [document]
+
+  while (!reader.isAtEnd) {
+    const parent = open.at(-1)!
+    const text = reader.take(textToken)
+
+    if (text) {
+      reader.countReplaced(text[0], />/g)
+      parent.element.text += decodeEntities(text[0])
+      continue
+    }
+
+    ensure(!reader.take(otherMarkup), 'saml_markup')
+    const end = reader.take(endTag)
+
+    if (end) {
+      ensure(end[1] === parent.qualifiedName, 'saml_malformed')
+      parent.element.size = reader.position - parent.startsAt
+      open.pop()
+      continue
+    }
+
+    reader.count('elements', 1)
+    ensure(open.length <= maxDepth, 'saml_too_complex')
+    const { isEmpty, ...child } = readStartTag(reader, parent.scope)
+    parent.element.children.push(child.element)
+    if (!isEmpty) open.push(child)
+  }
+
+  const [root, another] = document.element.children
+  ensure(open.length === 1 && root && !another, 'saml_malformed')
+  ensure(/^[ \t\n]*$/.test(document.element.text), 'saml_malformed')
+
+  return root
+}
+
+/** Reads tokens from a document, and counts what takes the library time. */
+class Reader {
+  position = 0
+  readonly #source: string
+  readonly #names = new Set<string>()
+  readonly #counts = {
     elements: 0,
     attributes: 0,
     expandedNames: 0,
@@ -88,28 +141,45 @@ export function parseXml(xml: string): XmlElement {
     prefixLists: 0,
   }
 
-  const count = (what: keyof typeof maxima, more: number) => {
-    counts[what] += more
-    ensure(counts[what] <= maxima[what], 'saml_too_complex')
+  constructor(xml: string) {
+    this.countReplaced(xml, /\r\n?|[\n&]/g)
+    this.#source = xml.replace(/\r\n?/g, '\n')
   }
 
-  const countReplaced = (text: string, characters: RegExp) =>
-    count('replacedCharacters', text.match(characters)?.length ?? 0)
-  countReplaced(xml, /\r\n?|[\n&]/g)
-  const source = xml.replace(/\r\n?/g, '\n')
-  let position = 0
+  get isAtEnd(): boolean {
+    return this.position >= this.#source.length
+  }
 
-  const take = (token: RegExp) => {
-    token.lastIndex = position
-    const match = token.exec(source)
-    if (match) position = token.lastIndex
+  /** Reads a token at the position, and moves after it. Null if there is no such token. */
+  take(token: RegExp): RegExpExecArray | null {
+    token.lastIndex = this.position
+    const match = token.exec(this.#source)
+    if (match) this.position = token.lastIndex
     return match
   }
 
-  const encoding = take(declaration)?.[1]
-  ensure(encoding === undefined || encoding.toLowerCase() === 'utf-8', 'saml_encoding')
+  count(what: keyof typeof maxima, more: number): void {
+    this.#counts[what] += more
+    ensure(this.#counts[what] <= maxima[what], 'saml_too_complex')
+  }
 
-  const document: XmlElement = {
+  countReplaced(text: string, characters: RegExp): void {
+    this.count('replacedCharacters', text.match(characters)?.length ?? 0)
+  }
+
+  countName(qualifiedName: string): void {
+    this.#names.add(qualifiedName)
+    ensure(this.#names.size <= maxNames, 'saml_too_complex')
+  }
+}
+
+/** Returns the parent of the root element. */
+function createDocument(): OpenElement {
+  const scope: Scope = Object.assign(Object.create(null), {
+    xml: 'http://www.w3.org/XML/1998/namespace',
+  })
+
+  const element: XmlElement = {
     name: '',
     namespace: '',
     attributes: new Map(),
@@ -118,86 +188,53 @@ export function parseXml(xml: string): XmlElement {
     size: 0,
   }
 
-  const root: Scope = Object.assign(Object.create(null), {
-    xml: 'http://www.w3.org/XML/1998/namespace',
-  })
+  return { element, qualifiedName: '', scope, startsAt: 0 }
+}
 
-  const open: {
-    element: XmlElement
-    qualifiedName: string
-    scope: Scope
-    startsAt: number
-  }[] = [{ element: document, qualifiedName: '', scope: root, startsAt: 0 }]
+function readStartTag(reader: Reader, outer: Scope): OpenElement & { isEmpty: boolean } {
+  const startsAt = reader.position
+  const start = reader.take(startOfTag)
+  const pairs = readAttributes(reader)
+  const close = reader.take(endOfTag)
+  ensure(start && close, 'saml_malformed')
 
-  const names = new Set<string>()
-  while (position < source.length) {
-    const parent = open.at(-1)!
-    const text = take(textToken)
+  const scope = extendScope(outer, pairs)
+  const [, prefix = '', name] = start
+  const qualifiedName = prefix ? `${prefix}:${name}` : name!
+  reader.countName(qualifiedName)
 
-    if (text) {
-      countReplaced(text[0], />/g)
-      parent.element.text += unescaped(text[0])
-      continue
-    }
-
-    ensure(!take(otherMarkup), 'saml_markup')
-    const end = take(endTag)
-
-    if (end) {
-      ensure(end[1] === parent.qualifiedName, 'saml_malformed')
-      parent.element.size = position - parent.startsAt
-      open.pop()
-      continue
-    }
-
-    const startsAt = position
-    const start = take(startOfTag)
-    count('elements', 1)
-    ensure(open.length <= maxDepth, 'saml_too_complex')
-    const pairs: Pair[] = []
-
-    for (let pair = take(attribute); pair; pair = take(attribute)) {
-      count('attributes', 1)
-      ensure(pairs.length < maxAttributesOfElement, 'saml_too_complex')
-      const raw = pair[3] ?? pair[4]!
-      countReplaced(raw, /[\t>"]/g)
-      const value = unescaped(raw.replace(/[\t\n]/g, ' '))
-      if (pair[2] === 'PrefixList') count('prefixLists', value.length)
-
-      pairs.push({ prefix: pair[1] ?? '', name: pair[2]!, value })
-    }
-
-    const close = take(endOfTag)
-    ensure(start && close, 'saml_malformed')
-    const scope = innerScope(parent.scope, pairs)
-    const [, prefix = '', name] = start
-    const qualifiedName = prefix ? `${prefix}:${name}` : name!
-    names.add(qualifiedName)
-    ensure(names.size <= maxNames, 'saml_too_complex')
-
-    const element: XmlElement = {
-      name: name!,
-      namespace: namespaceOf(prefix, scope),
-      attributes: attributesOf(pairs, scope),
-      children: [],
-      text: '',
-      size: position - startsAt,
-    }
-
-    for (const expanded of [element.namespace, ...element.attributes.keys()])
-      count('expandedNames', expanded.length)
-    parent.element.children.push(element)
-    if (!close[1]) open.push({ element, qualifiedName, scope, startsAt })
+  const element: XmlElement = {
+    name: name!,
+    namespace: findNamespace(prefix, scope),
+    attributes: expandAttributes(pairs, scope),
+    children: [],
+    text: '',
+    size: reader.position - startsAt,
   }
 
-  ensure(
-    open.length === 1 &&
-      document.children.length === 1 &&
-      /^[ \t\n]*$/.test(document.text),
-    'saml_malformed',
-  )
+  for (const expanded of [element.namespace, ...element.attributes.keys()])
+    reader.count('expandedNames', expanded.length)
 
-  return document.children[0]!
+  return { element, qualifiedName, scope, startsAt, isEmpty: close[1] === '/' }
+}
+
+function readAttributes(reader: Reader): Pair[] {
+  const pairs: Pair[] = []
+
+  for (let match = reader.take(attribute); match; match = reader.take(attribute)) {
+    reader.count('attributes', 1)
+    ensure(pairs.length < maxAttributesOfElement, 'saml_too_complex')
+
+    const [, prefix = '', name, inDoubleQuotes, inSingleQuotes] = match
+    const raw = inDoubleQuotes ?? inSingleQuotes!
+    reader.countReplaced(raw, /[\t>"]/g)
+    const value = decodeEntities(raw.replace(/[\t\n]/g, ' '))
+    if (name === 'PrefixList') reader.count('prefixLists', value.length)
+
+    pairs.push({ prefix, name: name!, value })
+  }
+
+  return pairs
 }
 
 type Pair = { prefix: string; name: string; value: string }
@@ -205,11 +242,12 @@ type Pair = { prefix: string; name: string; value: string }
 const isDeclaration = ({ prefix, name }: Pair) =>
   prefix === 'xmlns' || (prefix === '' && name === 'xmlns')
 
-function innerScope(outer: Scope, pairs: Pair[]): Scope {
+function extendScope(outer: Scope, pairs: Pair[]): Scope {
   const declarations = pairs.filter(isDeclaration)
   if (declarations.length === 0) return outer
 
   const scope: Scope = Object.create(outer)
+
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
     ensure(value.length <= maxNamespaceLength, 'saml_too_complex')
@@ -218,12 +256,9 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
     // up to this element.
     ensure(value !== 'http://www.w3.org/1999/xhtml', 'saml_markup')
 
-    ensure(
-      namespaceName.test(value) &&
-        !/^xml/i.test(declared) &&
-        !Object.hasOwn(scope, declared),
-      'saml_malformed',
-    )
+    ensure(namespaceName.test(value), 'saml_malformed')
+    ensure(!/^xml/i.test(declared), 'saml_malformed')
+    ensure(!Object.hasOwn(scope, declared), 'saml_malformed')
 
     scope[declared] = value
   }
@@ -231,19 +266,20 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   return scope
 }
 
-function namespaceOf(prefix: string, scope: Scope): string {
+function findNamespace(prefix: string, scope: Scope): string {
   const namespace = scope[prefix]
   ensure(namespace !== undefined || prefix === '', 'saml_malformed')
   return namespace ?? ''
 }
 
-function attributesOf(pairs: Pair[], scope: Scope): Map<string, string> {
+function expandAttributes(pairs: Pair[], scope: Scope): Map<string, string> {
   const attributes = new Map<string, string>()
+
   for (const pair of pairs.filter((pair) => !isDeclaration(pair))) {
     // The library's signature check ignores all attributes whose names begin with xmlns.
     ensure(!/^xmlns/i.test(pair.prefix || pair.name), 'saml_malformed')
     const name = pair.prefix
-      ? `{${namespaceOf(pair.prefix, scope)}}${pair.name}`
+      ? `{${findNamespace(pair.prefix, scope)}}${pair.name}`
       : pair.name
     ensure(!attributes.has(name), 'saml_malformed')
     attributes.set(name, pair.value)
@@ -260,18 +296,18 @@ const entities: Record<string, string> = {
   apos: "'",
 }
 
-function unescaped(text: string): string {
+function decodeEntities(text: string): string {
   return text.replace(
     /&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([\da-fA-F]{1,6}));|&|]]>/g,
     (_, name, decimal, hex) => {
       if (name) return entities[name]!
 
       const code = Number.parseInt(decimal ?? hex, decimal ? 10 : 16)
-      ensure(
-        code <= 0x10ffff && !notXmlCharacter.test(String.fromCodePoint(code)),
-        'saml_malformed',
-      )
-      return String.fromCodePoint(code)
+      ensure(code <= 0x10ffff, 'saml_malformed')
+      const character = String.fromCodePoint(code)
+      ensure(!notXmlCharacter.test(character), 'saml_malformed')
+
+      return character
     },
   )
 }

@@ -8,9 +8,9 @@ import { claimAttempt } from '@/lib/sso/attempt'
 import { issueCodeOfIdentity } from '@/lib/sso/code'
 import { type Connection, findConnection, startPath } from '@/lib/sso/connection'
 import { type Contact, userOfIdentity } from '@/lib/sso/identity'
-import { loadProvider } from '@/lib/sso/kinds'
+import { loadSignIn } from '@/lib/sso/kinds'
 import { askCookie } from '@/lib/sso/next-sign-in'
-import type { Provider } from '@/lib/sso/provider'
+import type { ProviderSignIn } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 
 /**
@@ -23,7 +23,7 @@ type Work = (signIn: SignIn) => Promise<string>
 type SignIn = {
   request: Request
   connection: Connection
-  provider: Provider
+  provider: ProviderSignIn
   returnTo: ReturnTo
   addToLog: AddToLog
   setCookies: (values: string[]) => void
@@ -35,7 +35,7 @@ type SignIn = {
  */
 export function ssoRoute(
   definition: { name: string; method: 'GET' | 'POST' },
-  response: Provider['response'] | null,
+  response: ProviderSignIn['response'] | null,
   work: Work,
 ) {
   return route(definition, async (call) => {
@@ -51,7 +51,7 @@ export function ssoRoute(
       if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
 
       addToLog({ connection: connection.slug })
-      const provider = await loadProvider(connection)
+      const provider = await loadSignIn(connection)
       if (response && provider.response !== response)
         throw new SignInRejected('connection_kind', 'connection_unavailable')
 

@@ -2,7 +2,7 @@ import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { route } from '@/lib/http/route'
 import { findConnection, isSaml } from '@/lib/sso/connection'
-import { publicSettings, serviceMetadata } from '@/lib/sso/saml/service-provider'
+import { publicSettings, serviceMetadata } from '@/lib/sso/saml/metadata'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.getSamlMetadata,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Flags } from '../provider'
-import { oidc } from './provider'
+import { oidcSetup as oidc } from './setup'
 
 const good = { issuer: 'https://idp.example.com', 'client-id': 'x' }
 const secret = async () => Buffer.from('secret\n')

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
+import { expiringCertificates } from './certificates'
 import { newKeyPair } from './key-pair'
-import { expiringCertificates } from './provider'
 import type { SamlSettings } from './settings'
 
 let [ended, soon, late]: string[] = []

@@ -19,9 +19,9 @@ import {
   seconds,
   sign,
 } from '../../../e2e/support/providers/saml-provider'
-import type { SamlCheck } from './rejected'
-import { verifyResponse } from './service-provider'
+import type { SamlCheck } from './rejection'
 import type { ServiceProviderSettings } from './settings'
+import { verifyResponse } from './sign-in'
 
 let provider: SamlProvider
 beforeAll(async () => {

@@ -1,0 +1,263 @@
+import type { Configuration, ServerMetadata } from 'openid-client'
+import { domainInAscii } from '../../contract/email-address'
+import { newSecret } from '../../crypto/secret'
+import { UsageError } from '../../usage-error'
+import type { OidcConnection } from '../connection'
+import { checkEntered } from '../manage/settings-as-entered'
+import type { Flags, ProviderSetup } from '../provider'
+import { SignInRejected, advice as signInAdvice } from '../rejection'
+import { ssoUrl } from '../urls'
+import { discover } from './discovery'
+import { oidcRejection } from './rejection'
+import { OidcSettings, separatesTenants } from './settings'
+
+type OidcSetup = ProviderSetup<OidcConnection>
+
+const describe: OidcSetup['describe'] = ({ slug, settings }) => {
+  const { clientId, tenants = [], tokenAuth, emailClaim, trustClaim } = settings
+  const lines = [`client ID: ${clientId}`]
+  for (const tenant of tenants)
+    lines.push(
+      `tenant: ${tenant}, which vouches for ${describeDomains(settings, tenant)}`,
+    )
+
+  if (tokenAuth) lines.push(`client authentication: client_secret_${tokenAuth}`)
+  if (emailClaim)
+    lines.push(
+      `email claim: ${emailClaim}, which links and creates ${trustClaim ? 'users' : 'nobody'}`,
+    )
+
+  return {
+    settings: lines,
+    entries: {
+      'application type': 'Web application (confidential), authorization code flow',
+      'redirect URI': ssoUrl(slug, 'callback'),
+      'initiate login URI': ssoUrl(slug, 'start'),
+      scopes: 'openid, email, profile',
+      PKCE: 'S256, if it asks',
+    },
+  }
+}
+
+function describeDomains(settings: OidcSettings, tenant: string): string {
+  const domains = settings.tenantDomains?.[tenant.toLowerCase()]
+  if (domains) return domains.join(', ')
+
+  return separatesTenants(settings) ? 'all domains' : 'no domain'
+}
+
+const advice: Partial<Record<string, string>> = {
+  ...signInAdvice,
+  secrets:
+    'The client secret can’t be decrypted: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- update SLUG < SECRET',
+  discovery_issuer:
+    'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
+  discovery_metadata:
+    'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
+  discovery_response:
+    'There is no metadata below the issuer, at /.well-known/openid-configuration.',
+  provider_timeout: 'The provider did not respond within 5 seconds.',
+  provider_unreachable:
+    'The provider can’t be reached from here: check the URL, DNS, the firewall, the proxy and the certificate.',
+  provider_response_size: 'The metadata has more than 32 KiB.',
+  provider_response_encoding:
+    'The provider compresses its responses, although the request accepts none that are.',
+  provider_http: 'The metadata has URLs with http.',
+}
+
+const check: OidcSetup['check'] = async (connection) => {
+  try {
+    const { metadata, configuration } = await discover(connection)
+    const outcome = await sendTestGrant(connection, configuration)
+    const names = `the provider responds, and names itself ${metadata.issuer}.`
+    const isAccepted = outcome === 'token_invalid_grant'
+
+    return {
+      summary: isAccepted ? `${names} It accepts the client secret.` : names,
+      problems: findProblems(connection.settings, metadata, outcome),
+    }
+  } catch (error) {
+    if (!(error instanceof SignInRejected)) throw error
+    throw new Error(
+      `${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`,
+    )
+  }
+}
+
+/**
+ * Sends an invalid code. Returns the check that failed. A provider authenticates the
+ * client before it checks the code. Throws SignInRejected if it rejects the client.
+ */
+async function sendTestGrant(
+  { slug }: OidcConnection,
+  configuration: Configuration,
+): Promise<string> {
+  const { genericGrantRequest } = await import('openid-client')
+  const grant = {
+    code: newSecret(),
+    code_verifier: newSecret(),
+    redirect_uri: ssoUrl(slug, 'callback'),
+  }
+
+  try {
+    await genericGrantRequest(configuration, 'authorization_code', grant)
+  } catch (error) {
+    const rejection = oidcRejection(error)
+    if (rejection.check === 'token_invalid_client') throw rejection
+    return rejection.check
+  }
+
+  return 'token_response'
+}
+
+function findProblems(
+  { emailClaim }: OidcSettings,
+  metadata: ServerMetadata,
+  outcome: string,
+): string[] {
+  const { code_challenge_methods_supported: challenges, scopes_supported: scopes } =
+    metadata
+
+  const problems: string[] = []
+  if (outcome !== 'token_invalid_grant')
+    problems.push(
+      `Whether the client secret is right is unknown: a test request ended with ${outcome}.`,
+    )
+  if (challenges && !challenges.includes('S256'))
+    problems.push('It does not announce PKCE with S256.')
+  if (!emailClaim && scopes && !scopes.includes('email'))
+    problems.push('It does not announce the scope email: nobody can be linked.')
+
+  return problems
+}
+
+const add: OidcSetup['add'] = {
+  usage: `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
+    adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
+    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID. Several
+                        need the domains for which each vouches: --tenant ID=DOMAIN,DOMAIN
+    --token-auth WHAT   post or basic: how the client authenticates, if it must be only one of them
+    --email-claim NAME  the claim with the email address, if it is not email; it does not link or create users
+    --trust-claim       lets that claim link and create users: only if users can't edit it at the provider`,
+  flags: {
+    issuer: { type: 'string' },
+    'client-id': { type: 'string' },
+    tenant: { type: 'string', multiple: true },
+    'token-auth': { type: 'string' },
+    'email-claim': { type: 'string' },
+    'trust-claim': { type: 'boolean' },
+    'new-secret': { type: 'boolean' },
+  },
+  async settingsFrom({ slug, domains, stored }, flags, read) {
+    const settings = readSettings(slug, flags, stored)
+    checkTenants(settings, domains)
+
+    const isOtherClient = stored && settings.clientId !== stored.clientId
+    const keepsSecret =
+      stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
+    if (keepsSecret) return { settings, secrets: null, notes: [] }
+
+    const clientSecret = await readClientSecret(read)
+    return { settings, secrets: { clientSecret }, notes: isOtherClient ? [pairwise] : [] }
+  },
+}
+
+function readSettings(
+  slug: string,
+  flags: Flags,
+  stored: OidcSettings | undefined,
+): OidcSettings {
+  const readText = (flag: string) =>
+    flags[flag] === undefined ? undefined : String(flags[flag]).trim()
+  const issuer = readText('issuer') ?? stored?.issuer
+  const clientId = readText('client-id') ?? stored?.clientId
+  if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
+  if (stored && issuer !== stored.issuer)
+    throw new UsageError(
+      `${slug} is ${stored.issuer}. Another issuer has other users: add it as another connection.`,
+    )
+
+  // the trust in one claim does not apply to another claim
+  const trusted = flags['email-claim'] === undefined ? stored?.trustClaim : undefined
+  const given = {
+    kind: 'oidc',
+    issuer,
+    clientId,
+    ...(flags.tenant === undefined
+      ? { tenants: stored?.tenants, tenantDomains: stored?.tenantDomains }
+      : parseTenants([flags.tenant].flat().map(String))),
+    tokenAuth: readText('token-auth')?.toLowerCase() ?? stored?.tokenAuth,
+    emailClaim: readText('email-claim') ?? stored?.emailClaim,
+    trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
+  }
+
+  const isGiven = ([, value]: [string, unknown]) =>
+    value !== undefined && !(stored && value === '')
+
+  return checkEntered(
+    OidcSettings,
+    Object.fromEntries(Object.entries(given).filter(isGiven)),
+    nameFlag,
+  )
+}
+
+/** Each tenant may vouch only for domains of the connection. */
+function checkTenants(settings: OidcSettings, domains: string[]): void {
+  if (!separatesTenants(settings))
+    throw new UsageError(
+      '--tenant must name the domains of each of several tenants: --tenant ID=DOMAIN,DOMAIN',
+    )
+
+  const named = Object.values(settings.tenantDomains ?? {}).flat()
+  const missing = named.find((domain) => !domains.includes(domain))
+  if (missing !== undefined)
+    throw new UsageError(`--tenant: ${missing} is not a domain of the connection.`)
+}
+
+async function readClientSecret(
+  read: (source: string) => Promise<Buffer>,
+): Promise<string> {
+  if (process.stdin.isTTY)
+    console.error('Paste the client secret, press Enter, then Ctrl-D:')
+
+  const clientSecret = (await read('-')).toString().trim()
+  if (!clientSecret || /\s/.test(clientSecret))
+    throw new UsageError('Pass the client secret on stdin, alone.')
+
+  return clientSecret
+}
+
+/** Parses values of the form ID or ID=DOMAIN,DOMAIN. */
+function parseTenants(given: string[]): Pick<OidcSettings, 'tenants' | 'tenantDomains'> {
+  const domainsByTenant = new Map<string, string[]>()
+
+  for (const text of given) {
+    const [id, list] = text.split('=')
+    const tenant = id!.trim().toLowerCase()
+    const domains = list?.split(',').map(readDomain) ?? []
+    const known = domainsByTenant.get(tenant) ?? []
+    domainsByTenant.set(tenant, [...known, ...domains])
+  }
+
+  const entries = [...domainsByTenant].filter(([, domains]) => domains.length > 0)
+
+  return {
+    tenants: [...domainsByTenant.keys()],
+    ...(entries.length > 0 && { tenantDomains: Object.fromEntries(entries) }),
+  }
+}
+
+function readDomain(text: string): string {
+  return domainInAscii(text.trim()) ?? text
+}
+
+const pairwise = `A provider can name its users differently to each client (the oid of Entra ID stays). Then their sign-ins end with
+identity_other_subject. Try one now: the earlier client ID, with its secret, undoes this.`
+
+function nameFlag(setting: string): string {
+  if (setting === 'tenants') return '--tenant'
+
+  return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+export const oidcSetup: OidcSetup = { describe, check, add }
