@@ -3,6 +3,7 @@ import { escapeHtml } from '@/lib/brand/escape-html'
 import { plainPage } from '@/lib/brand/plain-page'
 import { errors } from '@/lib/contract/errors'
 import { errorsOf, type Operation, operations } from '@/lib/contract/operations'
+import { errorSchema } from '@/lib/contract/schemas'
 import { openApiDocument, type ResponseObject, usualHeaders } from '@/lib/http/openapi'
 import { textsIn } from '@/lib/texts/language'
 import styles from './reference.css.txt?raw'
@@ -11,9 +12,20 @@ type Schema = z.core.JSONSchema.BaseSchema
 
 const { info, paths, components } = openApiDocument
 const headersByName: Record<string, { description?: string }> = components.headers
+const issue = operations.resetPassword.issueExamples.password
+const errorExample = {
+  ok: false,
+  code: 'VALIDATION_ERROR',
+  message: issue.message,
+  requestId: '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11',
+  issues: [issue],
+}
 const main = `<p>${inHtml(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
 <nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${inHtml(summary)}</li>`)}</ul></nav>
 ${each(operations, section)}
+<section id="errors"><h2>The body of every error</h2>
+<p>${inHtml('Only `VALIDATION_ERROR` and `SECOND_FACTOR_INVALID` have `issues`.')}</p>
+${body(errorSchema('VALIDATION_ERROR'), errorExample)}</section>
 <h2>Headers of every response, unless it says otherwise</h2>
 <dl>${usualHeaders.map((name) => term(inCode(name), headersByName[name]!.description)).join('')}</dl>`
 
@@ -35,7 +47,7 @@ function section(id: string, operation: Operation): string {
     operation
   const { responses } = paths[path]![method.toLowerCase()]!
   return `<section id="${id}"><h2>${linkTo(id, operation)}</h2>
-<p><strong>${inHtml(summary)}</strong> ${inHtml(description)}</p>
+<p><strong>${inHtml(summary)}</strong> ${inHtml(description).replaceAll('\n\n', '</p>\n<p>')}</p>
 ${session ? `<p>The session JWT, as a Bearer token or in the cookie, is ${session}.</p>` : ''}
 ${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
 <h3>Response body</h3>${body(operation.response, operation.responseExample)}
