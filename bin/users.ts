@@ -17,7 +17,6 @@ const { findDisabledConnection, issuersOf, linkUser, listConnections, unlinkUser
 const { removeSecondFactorOf } = await import('../lib/second-factor/change')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
-const { importUsers, readUsers } = await import('../lib/user/import')
 
 const usage = `npm run users -- COMMAND
   add EMAIL                        adds a user without a password. --sso-only: the user may only use SSO, in any domain
@@ -123,6 +122,8 @@ async function remove(user: User): Promise<void> {
 }
 
 async function importFile(file: string): Promise<void> {
+  const { importUsers, readUsers } = await import('../lib/user/import')
+
   const imported = readUsers((await readInput(file)).toString())
   const unusable = await importUsers(imported)
   console.log(`Users imported: ${imported.length}.`)

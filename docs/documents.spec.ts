@@ -6,10 +6,6 @@ import { expect, test } from 'vitest'
 import { project } from '../bin/dev/local'
 import { isIgnoredByImage } from '../e2e/support/documents/docker-ignore'
 import { anchors, documents, files, prose } from '../e2e/support/documents/documents'
-import { errors } from '../lib/contract/errors'
-import { operations } from '../lib/contract/operations'
-import { issueCodes } from '../lib/contract/schemas'
-import { rateLimitHeaders } from '../lib/http/rate-limit/limit'
 
 const read = (path: string) => readFileSync(project + path, 'utf8')
 const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
@@ -180,20 +176,6 @@ test('git ignores every env file but .env.example', () => {
 test('the build of the image ignores every env file but .env.example', () => {
   const others = ['.env.example', 'deploy/build.sh', 'lib/settings/env.ts']
   expect([...envFiles, ...others].filter(isIgnoredByImage)).toEqual(envFiles)
-})
-
-test('docs/api.md contains every operation, error and issue of the contract, and the rate limit', () => {
-  const document = documents['docs/api.md']!
-  for (const { method, path } of Object.values(operations))
-    expect(document).toContain(`\`${method} ${path}\``)
-  for (const [code, { status }] of Object.entries(errors))
-    expect(document).toContain(`| ${status} | \`${code}\` |`)
-  for (const code of issueCodes) expect(inlineCode(document)).toContain(code)
-  expect(document).toContain(
-    rateLimitHeaders({ allowed: true, remaining: 0, resetSeconds: 0 })[
-      'RateLimit-Policy'
-    ],
-  )
 })
 
 test('the code logs every warning that docs/operate.md lists', () => {

@@ -3,6 +3,7 @@ import { escapeHtml } from '@/lib/brand/escape-html'
 import { plainPage } from '@/lib/brand/plain-page'
 import { errors } from '@/lib/contract/errors'
 import { errorsOf, type Operation, operations } from '@/lib/contract/operations'
+import { errorSchema } from '@/lib/contract/schemas'
 import { openApiDocument, type ResponseObject, usualHeaders } from '@/lib/http/openapi'
 import { textsIn } from '@/lib/texts/language'
 import styles from './reference.css.txt?raw'
@@ -11,11 +12,22 @@ type Schema = z.core.JSONSchema.BaseSchema
 
 const { info, paths, components } = openApiDocument
 const headersByName: Record<string, { description?: string }> = components.headers
-const main = `<p>${inHtml(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
-<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${inHtml(summary)}</li>`)}</ul></nav>
+const issue = operations.resetPassword.issueExamples.password
+const errorExample = {
+  ok: false,
+  code: 'VALIDATION_ERROR',
+  message: issue.message,
+  requestId: '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11',
+  issues: [issue],
+}
+const main = `<p>${formatHtml(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
+<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${formatHtml(summary)}</li>`)}</ul></nav>
 ${each(operations, section)}
+<section id="errors"><h2>The body of every error</h2>
+<p>${formatHtml('Only `VALIDATION_ERROR` and `SECOND_FACTOR_INVALID` have `issues`.')}</p>
+${body(errorSchema('VALIDATION_ERROR'), errorExample)}</section>
 <h2>Headers of every response, unless it says otherwise</h2>
-<dl>${usualHeaders.map((name) => term(inCode(name), headersByName[name]!.description)).join('')}</dl>`
+<dl>${usualHeaders.map((name) => term(formatCode(name), headersByName[name]!.description)).join('')}</dl>`
 
 /** Shows /openapi.json as a page, in English. */
 export function GET({ headers }: Request): Response {
@@ -35,7 +47,7 @@ function section(id: string, operation: Operation): string {
     operation
   const { responses } = paths[path]![method.toLowerCase()]!
   return `<section id="${id}"><h2>${linkTo(id, operation)}</h2>
-<p><strong>${inHtml(summary)}</strong> ${inHtml(description)}</p>
+<p><strong>${formatHtml(summary)}</strong> ${formatHtml(description).replaceAll('\n\n', '</p>\n<p>')}</p>
 ${session ? `<p>The session JWT, as a Bearer token or in the cookie, is ${session}.</p>` : ''}
 ${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
 <h3>Response body</h3>${body(operation.response, operation.responseExample)}
@@ -56,10 +68,10 @@ function response(status: string, own: ResponseObject, operation: Operation): st
     .filter(([name, { $ref }]) => !$ref || !usualHeaders.includes(name))
     .map(
       ([name, header]) =>
-        `<br>Header ${inCode(name)}: ${inHtml({ ...headersByName[name], ...header }.description!)}`,
+        `<br>Header ${formatCode(name)}: ${formatHtml({ ...headersByName[name], ...header }.description!)}`,
     )
 
-  return term([status, ...codes].map(inCode).join(' '), description, list.join(''))
+  return term([status, ...codes].map(formatCode).join(' '), description, list.join(''))
 }
 
 function body(schema: z.ZodType, example?: object): string {
@@ -72,7 +84,7 @@ function body(schema: z.ZodType, example?: object): string {
  */
 function fields({ properties = {}, required = [] }: Schema, path = ''): string {
   return each(properties as Record<string, Schema>, (name, field) => {
-    const title = `${inCode(path + name)} ${typeOf(field)}${required.includes(name) ? '' : ', optional'}`
+    const title = `${formatCode(path + name)} ${describeType(field)}${required.includes(name) ? '' : ', optional'}`
     const nested = field.items
       ? fields(field.items as Schema, `${path}${name}[].`)
       : fields(field, `${path}${name}.`)
@@ -80,7 +92,7 @@ function fields({ properties = {}, required = [] }: Schema, path = ''): string {
   })
 }
 
-function typeOf({
+function describeType({
   type,
   items,
   const: only,
@@ -89,9 +101,10 @@ function typeOf({
   pattern,
 }: Schema): string {
   const limit = values?.join(' | ') ?? only ?? format ?? pattern
-  if (items) return `array of ${typeOf(items as Schema)}`
+  if (items) return `array of ${describeType(items as Schema)}`
   return (
-    [type].flat().join(' or ') + (limit === undefined ? '' : `, ${inCode(String(limit))}`)
+    [type].flat().join(' or ') +
+    (limit === undefined ? '' : `, ${formatCode(String(limit))}`)
   )
 }
 
@@ -107,17 +120,17 @@ function linkTo(
   id: string,
   { method, path }: Pick<Operation, 'method' | 'path'>,
 ): string {
-  return `<a href="#${id}">${inCode(`${method} ${path}`)}</a>`
+  return `<a href="#${id}">${formatCode(`${method} ${path}`)}</a>`
 }
 
 function term(title: string, description = '', more = ''): string {
-  return `<dt>${title}</dt><dd>${inHtml(description)}${more}</dd>`
+  return `<dt>${title}</dt><dd>${formatHtml(description)}${more}</dd>`
 }
 
-function inCode(text: string): string {
+function formatCode(text: string): string {
   return `<code>${escapeHtml(text)}</code>`
 }
 
-function inHtml(text: string): string {
+function formatHtml(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }

@@ -516,24 +516,17 @@ test.describe('with a mail server that misbehaves', () => {
     return slow
   }
 
-  test('retries later if the mail server never stops sending', async () => {
-    connected = (socket) => {
-      const send = () => {
-        while (socket.writable && socket.write('\r\n'.repeat(10_000)));
-      }
-      socket.on('drain', send)
-      socket.write('220 hello\r\n')
-      send()
-    }
+  // The timers of the server `other` run ten times as fast.
+  test('retries later if the mail server accepts a connection and says nothing', async () => {
+    connected = () => {}
     await queueMails(own, [newEmail()])
     expect(await sendDue(other.url)).toBe(1)
     expect(await outcome()).toEqual([
       { attempts: 1, sent: false, seconds: expect.any(Number) },
     ])
-    expect(other.output()).toContain('"code":"ESOCKET"') // the app closed the connection before a timeout
+    expect(other.output()).toContain('"code":"ETIMEDOUT"') // the limit of the greeting
   })
 
-  // The timers of the server `other` run ten times as fast.
   test('sends one email if the mail server takes 7 seconds to greet and 12 seconds to accept the content', async () => {
     const slow = await slowServer(700, 1_200)
     const email = newEmail()

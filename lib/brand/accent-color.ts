@@ -22,7 +22,7 @@ export function accentCss(color: string, colorInDark?: string): string {
  */
 export function accentPalette(
   color: string,
-  colorInDark = inDark(color),
+  colorInDark = adaptToDark(color),
 ): { light: Palette; dark: Palette } {
   return {
     light: paletteOn(surfaces.light, color),
@@ -34,11 +34,11 @@ export function accentPalette(
  * Returns the color for dark pages. The default color is replaced, because its contrast
  * would be only 2.7 there.
  */
-function inDark(color: string): string {
+function adaptToDark(color: string): string {
   return color === '#0b6e4f' ? '#6fd3a0' : color
 }
 
-type Palette = ReturnType<typeof paletteOn>
+export type Palette = ReturnType<typeof paletteOn>
 
 function paletteOn(surface: string, color: string) {
   const opposite = surface === surfaces.dark ? '#ffffff' : '#000000'

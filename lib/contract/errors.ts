@@ -1,70 +1,133 @@
-import { lifetimes } from './lifetimes'
+import { lifetimes, maxSecondFactorFailures } from './lifetimes'
 
 const codeLifetime = lifetimes.code === 60 ? 'one minute' : `${lifetimes.code} seconds`
 const onceInOneBrowser = `Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`
 
 /**
- * Every error of the service, with its code, its HTTP status, and its message for users.
+ * Every error of the service, with its code, its HTTP status, its message for users, and
+ * a description for developers.
  */
 export const errors = {
   SSO_EXCHANGE_INVALID: {
     status: 400,
     message: `This sign-in can’t be used. ${onceInOneBrowser}`,
+    description:
+      'The code is unknown, used, expired or for another browser; its verifier is\n' +
+      'wrong or missing; its user is disabled; or the connection of the sign-in is\n' +
+      'disabled or no longer linked to the user. The response is deliberately the\n' +
+      'same for all causes.',
   },
   SIGN_IN_INVALID: {
     status: 400,
     message: 'The email address or the password is wrong.',
+    description:
+      'The email address or the password is wrong, or the user is not allowed to use\n' +
+      'a password. The response is deliberately the same for all causes.',
   },
-  REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
+  REFRESH_INVALID: {
+    status: 400,
+    message: 'This session has ended. Sign in again.',
+    description:
+      'The refresh token is missing, unknown or replaced, its session has ended, or\n' +
+      'its user is disabled. The response deliberately does not contain the reason.',
+  },
   CHALLENGE_INVALID: {
     status: 400,
     message: 'This step has expired, or your account has changed. Start again.',
+    description:
+      'The challenge or the enrolment is invalid, expired or used, or was issued\n' +
+      'before a change of the account. Start the sign-in or the setup again.',
   },
-  SECOND_FACTOR_INVALID: { status: 400, message: 'This code is wrong.' },
-  WIDGET_TOKEN_INVALID: { status: 400, message: 'This widget is not available.' },
-  VALIDATION_ERROR: { status: 400, message: 'The request is invalid; see `issues`.' },
+  SECOND_FACTOR_INVALID: {
+    status: 400,
+    message: 'This code is wrong.',
+    description: 'The code is wrong or used, as `issues` says.',
+  },
+  WIDGET_TOKEN_INVALID: {
+    status: 400,
+    message: 'This widget is not available.',
+    description:
+      'The token is unknown, revoked or expired, or the widget is disabled. The\n' +
+      'response is deliberately the same for all causes.',
+  },
+  VALIDATION_ERROR: {
+    status: 400,
+    message: 'The request is invalid; see `issues`.',
+    description:
+      'The body is not JSON or does not match the schema, or a value is rejected, as\n' +
+      '`issues` says.',
+  },
   SESSION_INVALID: {
     status: 401,
     message: 'There is no valid session. Refresh it, or sign in again.',
+    description: 'The JWT is missing, invalid or expired, or its session has ended.',
   },
   ORIGIN_REJECTED: {
     status: 403,
     message: 'This request came from another site. Use the form on a page of this site.',
+    description:
+      'The `Origin` of the page is not approved for the widget, or a page of another\n' +
+      'site sent a form that only pages of this site may send.',
   },
   SECOND_FACTOR_REQUIRED: {
     status: 403,
     message: 'Enter a code of your authenticator app.',
+    description:
+      'The password is right, and the user has a second factor. No session exists.',
   },
   SECOND_FACTOR_LOCKED: {
     status: 403,
     message: 'There were too many wrong codes. Use a recovery code.',
+    description:
+      `${maxSecondFactorFailures} codes in a row were wrong. A recovery code or an\n` +
+      'operator unlocks the second factor.',
   },
-  NOT_FOUND: { status: 404, message: 'No such endpoint.' },
+  NOT_FOUND: {
+    status: 404,
+    message: 'No such endpoint.',
+    description: 'The response for all other paths under /api.',
+  },
   METHOD_NOT_ALLOWED: {
     status: 405,
     message: 'Method not allowed; see the Allow header.',
+    description: 'The response to all other methods.',
   },
   SECOND_FACTOR_CONFLICT: {
     status: 409,
     message: 'The second factor was already changed. Open the page again.',
+    description:
+      'The second factor is already on, or it is off and the operation needs it.',
   },
-  PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than 16 KiB.' },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    message: 'The body is larger than 16 KiB.',
+    description: 'The body is larger than 16 KiB. It was not read to its end.',
+  },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     message: 'Send the body as application/json, in UTF-8, uncompressed.',
+    description: 'The body is not application/json in UTF-8, or it is compressed.',
   },
   RATE_LIMITED: {
     status: 429,
     message: 'Too many requests from your network. Wait a few minutes, then try again.',
+    description:
+      'There were too many requests of the client or the session, or too many\n' +
+      'attempts to sign in. Nothing was done.',
   },
   INTERNAL_ERROR: {
     status: 500,
     message:
       'Something went wrong on our side. Quote the request ID if you contact support.',
+    description:
+      'An unexpected server error. The log contains its cause and the request ID.',
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
     message: 'Temporarily unavailable. Nothing was changed; try again shortly.',
+    description:
+      'The database is unreachable or slow, or too many passwords are queued for\n' +
+      'hashing. Nothing was changed, unless `outcome` is `unknown`.',
   },
 } as const
 

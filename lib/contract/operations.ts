@@ -5,7 +5,12 @@ import {
   invalidEmailMessage,
   invalidTokenMessage,
 } from './errors'
-import { maxSecondFactorFailures, passwordLimits, refreshGraceSeconds } from './lifetimes'
+import {
+  lifetimes,
+  maxSecondFactorFailures,
+  passwordLimits,
+  refreshGraceSeconds,
+} from './lifetimes'
 import * as routes from './routes'
 import * as schemas from './schemas'
 
@@ -48,8 +53,6 @@ export type Operation = {
   crossOrigin?: boolean
   /** The errors specific to the operation. `errorsOf` adds the common ones. */
   errors?: readonly ErrorCode[]
-  /** The cases in which a body that matches the schema gets a 400. */
-  badRequest?: string
   /** Examples of issues in its VALIDATION_ERROR, except for a body that is not JSON. */
   issueExamples?: Record<string, Issue>
 }
@@ -90,14 +93,12 @@ const tokens = {
   responseExample: { ok: true, token, refreshToken },
 }
 const ok = { response: schemas.OkResponse, responseExample: { ok: true } }
-const ofSecondFactor = {
+const secondFactor = {
   session: 'required',
   setting: 'PASSWORD_SIGN_IN',
   description: 'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404.',
-  badRequest:
-    'The password is wrong, the code is wrong or used, or the enrolment is invalid',
 } as const
-const ofEnrolment = {
+const enrolment = {
   setting: 'SECOND_FACTOR',
   description: 'Unless `SECOND_FACTOR` is `true`, the path responds with 404.',
 } as const
@@ -109,7 +110,7 @@ const recoveryCodes = {
     recoveryCodes: Array(10).fill('7K3M9Q-XAT2VD-HB5RW8-0FJCNE'),
   },
 }
-const ofCode = ['SECOND_FACTOR_INVALID', 'SECOND_FACTOR_LOCKED'] as const
+const codeErrors = ['SECOND_FACTOR_INVALID', 'SECOND_FACTOR_LOCKED'] as const
 const publicKeys = {
   response: schemas.JwksResponse,
   responseExample: { keys: [exampleKey] },
@@ -128,18 +129,23 @@ export const operations = {
     tag: 'Operations',
     summary: 'Exchange a one-time SSO code for a session.',
     description:
-      'Each code works once. A code that was issued for one browser works only in this browser. If\n' +
-      'another client that may use the code presents it again, the session that the code started ends (RFC 6749\n' +
-      '§4.1.2). A success ends the sessions whose cookies the request contains. A code of\n' +
-      '`GET /api/auth/authorize` needs a `codeVerifier`. Then cookies are ignored, and none are set.',
+      `A code is valid for ${lifetimes.code} seconds and works once. A code that was issued for\n` +
+      'one browser does not work in another browser, and an attempt there changes nothing. A\n' +
+      'success ends the sessions whose cookies the request contains.\n\n' +
+      'If a browser has used a code and presents it again, the browser gets an error, but its\n' +
+      'session continues. This browser is recognized by its cookie `__Host-browser` for 10\n' +
+      'seconds after the first use, or by the cookies of that session. In all other cases,\n' +
+      'presenting a used code again ends the session that the code started (RFC 6749 §4.1.2).\n\n' +
+      'A code of `GET /api/auth/authorize` needs a `codeVerifier`. The request comes from the\n' +
+      'server of a dashboard, so cookies of the request are ignored, and the response sets\n' +
+      'none. If such a code is presented again with the right verifier, the session that the\n' +
+      'code started ends. A wrong or missing verifier changes nothing.',
     request: schemas.SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     ...tokens,
     responseDescription: 'The session. Browsers also receive both tokens as cookies.',
     cookies: 'sets for browsers',
     errors: ['SSO_EXCHANGE_INVALID'],
-    badRequest:
-      'The code is unknown, used, expired or for another browser, its user is disabled, or `codeVerifier` is wrong',
     issueExamples: {
       code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
     },
@@ -155,8 +161,9 @@ export const operations = {
       `${passwordLimits.perAccountAndNetwork} attempts may fail per account and network,\n` +
       `${passwordLimits.perAccount} per account, and ${passwordLimits.perNetwork} per network. A browser in\n` +
       `which the user signed in before has its own ${passwordLimits.perKnownBrowser} attempts. Further attempts\n` +
-      'get a 429. The responses are the same for accounts that do not exist. A user with a second factor gets a\n' +
-      'challenge instead of a session, in the body and as a cookie.',
+      'get a 429. The responses are the same for accounts that do not exist, after the same\n' +
+      'amount of computation. A user with a second factor gets a challenge instead of a\n' +
+      'session (403), in the body and as a cookie.',
     request: schemas.SignInRequest,
     requestExample: { email: 'ada@example.com', password },
     ...tokens,
@@ -164,8 +171,6 @@ export const operations = {
       'The session. Browsers also get both as cookies, and one that makes them known browsers.',
     cookies: 'sets',
     errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_REQUIRED'],
-    badRequest:
-      'There is no such user, the user is not allowed a password, the password is wrong, or `email` is no address',
     issueExamples: { email: emailIssue },
   },
   signInSecondFactor: {
@@ -175,22 +180,21 @@ export const operations = {
     summary:
       'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
     description:
-      'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404. A challenge works for ten minutes, and\n' +
-      `starts at most one session. A code works once. In ${passwordLimits.windowSeconds / 60} minutes,\n` +
-      `${passwordLimits.perSecondFactor} codes may be wrong. After ${maxSecondFactorFailures} wrong codes in a\n` +
-      'row, only a recovery code works.',
+      'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404. A challenge works for\n' +
+      `${lifetimes.secondFactorStep / 60} minutes, and starts at most one session. It becomes invalid when the\n` +
+      `password or the second factor changes. In ${passwordLimits.windowSeconds / 60} minutes,\n` +
+      `${passwordLimits.perSecondFactor} codes may be wrong. Further attempts get a 429. After\n` +
+      `${maxSecondFactorFailures} wrong codes in a row, only a recovery code works.`,
     request: schemas.SignInSecondFactorRequest,
     requestExample: { challenge: 'WwT2rTweSlWaDG-eLRt8NGk2CoI'.padEnd(88, 'x'), code },
     ...tokens,
     responseDescription:
       'The session, as after a sign-in. The cookie with the challenge is deleted.',
     cookies: 'sets',
-    errors: ['CHALLENGE_INVALID', ...ofCode],
-    badRequest:
-      'The challenge is invalid, expired or used, the account has changed, or the code is wrong or used',
+    errors: ['CHALLENGE_INVALID', ...codeErrors],
   },
   getSecondFactor: {
-    ...ofSecondFactor,
+    ...secondFactor,
     ...routes.getSecondFactor,
     tag: 'Second factor',
     summary: 'Whether the user has a second factor.',
@@ -204,10 +208,10 @@ export const operations = {
     },
   },
   startSecondFactor: {
-    ...ofSecondFactor,
+    ...secondFactor,
     ...routes.startSecondFactor,
     tag: 'Second factor',
-    ...ofEnrolment,
+    ...enrolment,
     summary: 'Get a secret for an authenticator app, which is not stored yet.',
     request: schemas.StartSecondFactorRequest,
     requestExample: { password },
@@ -224,11 +228,11 @@ export const operations = {
     errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_CONFLICT'],
   },
   confirmSecondFactor: {
-    ...ofSecondFactor,
+    ...secondFactor,
     ...routes.confirmSecondFactor,
     tag: 'Second factor',
     ...recoveryCodes,
-    ...ofEnrolment,
+    ...enrolment,
     summary:
       'Switch the second factor on, with the first code of the app, and end all other sessions.',
     request: schemas.ConfirmSecondFactorRequest,
@@ -236,17 +240,17 @@ export const operations = {
     errors: ['CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID', 'SECOND_FACTOR_CONFLICT'],
   },
   replaceRecoveryCodes: {
-    ...ofSecondFactor,
+    ...secondFactor,
     ...routes.replaceRecoveryCodes,
     tag: 'Second factor',
     ...recoveryCodes,
-    summary: 'Replace the recovery codes.',
+    summary: 'Replace the recovery codes. The earlier ones no longer work.',
     request: schemas.ReplaceRecoveryCodesRequest,
     requestExample: { password, code },
-    errors: ['SIGN_IN_INVALID', ...ofCode, 'SECOND_FACTOR_CONFLICT'],
+    errors: ['SIGN_IN_INVALID', ...codeErrors, 'SECOND_FACTOR_CONFLICT'],
   },
   removeSecondFactor: {
-    ...ofSecondFactor,
+    ...secondFactor,
     ...routes.removeSecondFactor,
     tag: 'Second factor',
     ...ok,
@@ -254,21 +258,19 @@ export const operations = {
     request: schemas.RemoveSecondFactorRequest,
     requestExample: { password, code },
     responseDescription: 'The second factor is off.',
-    errors: ['SIGN_IN_INVALID', ...ofCode, 'SECOND_FACTOR_CONFLICT'],
+    errors: ['SIGN_IN_INVALID', ...codeErrors, 'SECOND_FACTOR_CONFLICT'],
   },
   resetPassword: {
     ...routes.resetPassword,
     tag: 'Operations',
     summary: 'Set a new password with the token from a reset email.',
     description:
-      'Ends every session of the user. After a rejected password, the token stays valid: then the `path` of\n' +
-      'each issue is `password`, not `token`. Issues of a password:\n' +
-      `${schemas.passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
+      'Ends every session of the user. After a rejected password, the token stays valid: then\n' +
+      'the `path` of each issue is `password`, not `token`.',
     request: schemas.ResetPasswordRequest,
     requestExample: { token: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv', password },
     responseDescription: 'The password is changed.',
     ...ok,
-    badRequest: 'The token is unknown, used or expired, or the password is rejected',
     issueExamples: { token: tokenIssue, password: passwordIssue },
   },
   changePassword: {
@@ -277,17 +279,16 @@ export const operations = {
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Replace the password of the signed-in user.',
     description:
-      'Ends every other session of the user. A wrong current password counts as an attempt to sign in. The\n' +
-      'issues of a new password are those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path responds\n' +
-      'with 404.',
+      'Ends all other sessions of the user, except the session of the browser from which a\n' +
+      'dashboard may have got that of the request, and the sessions that dashboards got from\n' +
+      'it. If email is configured, the user gets an email. The issues of a new password are\n' +
+      'those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404.',
     request: schemas.ChangePasswordRequest,
     requestExample: { currentPassword: 'meadow otter lantern', password },
     responseDescription: 'The password is changed.',
     ...ok,
     session: 'required',
     errors: ['SIGN_IN_INVALID'],
-    badRequest:
-      'The current password is wrong, the user is not allowed a password, or the new password is rejected',
     issueExamples: { password: passwordIssue },
   },
   forgotPassword: {
@@ -297,15 +298,16 @@ export const operations = {
     noDatabase: true,
     summary: 'Email a user a link to set a new password.',
     description:
-      'The response is the same for every address, and is sent before the user is looked up. A user gets at\n' +
-      'most 1 email in a minute and 3 in an hour, and 1 in an hour after 10 in a day. Without the settings for\n' +
-      'email, the path responds with 404.',
+      'The response is the same for every address, and is sent before the user is looked up. A\n' +
+      'user gets at most 1 email in a minute and 3 in an hour, and 1 in an hour after 10 in a\n' +
+      'day. Requests above these limits are ignored. Only the link of the newest reset email or\n' +
+      'invitation works. Without the settings for email, the path responds with 404.',
     request: schemas.ForgotPasswordRequest,
     requestExample: { email: 'ada@example.com' },
     responseDescription:
-      'If the address belongs to a user who may set a password, an email follows.',
+      'If the address belongs to a user, an email with a link to `/reset-password` follows. For a\n' +
+      'user who may only use SSO, the link leads to `SIGN_IN_URL`. A disabled user gets no email.',
     ...ok,
-    badRequest: 'The field `email` is not one email address',
     issueExamples: { email: emailIssue },
   },
   refreshSession: {
@@ -313,11 +315,13 @@ export const operations = {
     tag: 'Sessions',
     summary: 'Renew a session with its refresh token.',
     description:
-      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds. During these seconds, the\n` +
-      'current and the previous token both return the current token, so that parallel requests and lost\n' +
-      'responses do no harm. An older token ends the session (RFC 9700 §4.14.2). The end of the session never\n' +
-      'changes. If the token was sent as a cookie, the new one is returned only as a cookie. An error deletes\n' +
-      'no cookies.',
+      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds. During these\n` +
+      'seconds, the current and the previous token both return the current token, so that\n' +
+      'parallel requests and lost responses do no harm. Any other token that was replaced ends\n' +
+      'the session, because it was probably copied (RFC 9700 §4.14.2). So after the theft of a\n' +
+      'token, the thief and the user cannot both continue to refresh.\n\n' +
+      'The end of the session never changes. If the token was sent as a cookie, the new one is\n' +
+      'returned only as a cookie. An error deletes no cookies.',
     request: schemas.RefreshTokenRequest,
     requestExample: { refreshToken },
     response: schemas.RefreshResponse,
@@ -326,15 +330,14 @@ export const operations = {
     responseExample: tokens.responseExample,
     cookies: 'sets',
     errors: ['REFRESH_INVALID'],
-    badRequest:
-      'The refresh token is missing, unknown or outdated, or its session has ended',
   },
   getSession: {
     ...routes.getSession,
     tag: 'Sessions',
     summary: 'Get the session of the request, and its user.',
     description:
-      'Rejects a revoked session at once. With a valid JWT, the request counts against a limit of its session.',
+      'Reads the database, so a revoked session is rejected at once. If the request has both a\n' +
+      'Bearer token and a cookie, the Bearer token is used.',
     response: schemas.SessionResponse,
     responseDescription: 'The session is live.',
     responseExample: {
@@ -351,7 +354,8 @@ export const operations = {
     tag: 'Sessions',
     summary: 'The live sessions of the user.',
     description:
-      'The newest is first. The session of a browser is listed together with the sessions that dashboards got from it.',
+      'The newest is first. The session of a browser and the sessions that dashboards got from\n' +
+      'it are listed as one.',
     response: schemas.SessionsResponse,
     responseDescription: 'The live sessions.',
     responseExample: {
@@ -375,21 +379,25 @@ export const operations = {
     summary: 'End a session of the user, or all others.',
     description:
       'If a session ends, the sessions that dashboards got from it end too. `others` ends all sessions except\n' +
-      'that of the request and its dashboards. It also invalidates codes that could start another session.',
+      'that of the request and its dashboards. It also invalidates codes that could start\n' +
+      'another session. Cookies are not changed.',
     request: schemas.EndSessionsRequest,
     requestExample: { sessionId },
     responseDescription: 'The sessions have ended, or the user has no such session.',
     ...ok,
     session: 'required',
-    badRequest: 'The body has neither `sessionId` nor `others`',
   },
   signOut: {
     ...routes.signOut,
     tag: 'Sessions',
     summary: 'End the sessions of the request.',
     description:
-      'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.\n' +
-      'A JWT may have expired. Ignores invalid credentials. Always deletes the cookies. Without a token, send `{}`.',
+      'Ends the session of each valid credential: the refresh token in the body, the Bearer\n' +
+      'token, the session cookie, the refresh cookie. A JWT may have expired, because its\n' +
+      'session can still be live. Ignores invalid credentials. If a credential belongs to a\n' +
+      'dashboard on another host, the browser’s session and all sessions that dashboards got\n' +
+      'from it end too. Always deletes the cookies: after a 503, the sessions are possibly\n' +
+      'still live. Without a token, send `{}`.',
     request: schemas.RefreshTokenRequest,
     requestExample: {},
     responseDescription: 'The sessions have ended, or there was none.',
@@ -404,7 +412,9 @@ export const operations = {
     summary: 'Get a JWT for the API of a widget, on a page of an approved origin.',
     description:
       'The browser sends the `Origin` of the page, which must be approved for the widget. Use\n' +
-      '`credentials: "omit"`. The operation has its own rate limit, with the values of the platform limit. Without the\n' +
+      '`credentials: "omit"`. The operation responds to preflight requests (`OPTIONS`). Only the\n' +
+      'approved origin can read a successful response. Every origin can read an error. The\n' +
+      'operation has its own rate limit, with the values of the platform limit. Without the\n' +
       'setting `WIDGET_SIGNING_KEYS`, the path responds with 404.',
     request: schemas.WidgetSessionRequest,
     requestExample: { widgetToken: 'wgt_uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
@@ -413,7 +423,6 @@ export const operations = {
     responseExample: { ok: true, token, expiresAt: '2026-11-22T08:15:00.000Z' },
     crossOrigin: true,
     errors: ['WIDGET_TOKEN_INVALID', 'ORIGIN_REJECTED'],
-    badRequest: 'The token is unknown, revoked or expired, or the widget is disabled',
   },
   getWidgetKeys: {
     ...publicKeys,

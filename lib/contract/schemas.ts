@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Challenge, type ErrorCode, errors, type Issue } from './errors'
+import { lifetimes } from './lifetimes'
 
 const text = z.string({
   error: ({ input }) =>
@@ -7,13 +8,17 @@ const text = z.string({
 })
 const matching = (pattern: RegExp, description: string) =>
   z.string().regex(pattern).describe(description)
+const hour = 60 * 60
+const day = 24 * hour
 const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 const instant = z.iso.datetime({ precision: 3 })
 const email = text.describe('One email address. Upper and lower case count as equal.')
 
 const newPassword = text.describe(
-  'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,\n' +
-    'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
+  'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can require more) and at\n' +
+    'most 72 bytes of UTF-8. It must withstand 10⁸ guesses, and in production it must not\n' +
+    'appear in a known breach. No particular kinds of characters, such as digits, are\n' +
+    'required. Never trimmed. Counted and hashed in Unicode NFC.',
 )
 
 const currentPassword = text.describe(
@@ -38,7 +43,11 @@ export const SsoExchangeRequest = body({
 })
 
 export const ResetPasswordRequest = body({
-  token: text.describe('The token from the reset email.'),
+  token: text.describe(
+    `The token of a reset email, valid for ${lifetimes.resetToken / hour} hour, or of an invitation, valid for\n` +
+      `${lifetimes.invitation / day} days. It can be used for up to 30 attempts. A password with a wrong format\n` +
+      '(`too_short`, `too_long`, `invalid_characters`) does not count as an attempt.',
+  ),
   password: newPassword,
 })
 
@@ -52,7 +61,9 @@ export const SignInRequest = body({
 })
 
 const code = text.describe(
-  'Six digits of the authenticator app. Spaces and hyphens are ignored.',
+  'Six digits of the authenticator app. Spaces and hyphens are ignored. A code is valid for\n' +
+    'its own 30 seconds, and for the 30 seconds before and after, by the clock of the\n' +
+    'database. It works once.',
 )
 const recoveryCode = text.optional().describe('A recovery code, in place of `code`.')
 const proof = { code: code.optional(), recoveryCode }
@@ -111,11 +122,17 @@ function success<Shape extends z.ZodRawShape>(shape: Shape) {
 
 export const SessionTokensResponse = success({
   token: jwt.describe(
-    'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +
-      '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176) if that is known, and,\n' +
-      'after a sign-in through an identity provider, `connection` (its slug).',
+    `The session JWT (ES256), valid for ${lifetimes.sessionToken / hour} hours, but not longer than its session.\n` +
+      'Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +
+      '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176)\n' +
+      'if that is known, and, after a sign-in through an identity provider, `connection`\n' +
+      '(its slug).',
   ),
-  refreshToken: matching(/^[\w-]{48}$/, 'The refresh token. Each rotation replaces it.'),
+  refreshToken: matching(
+    /^[\w-]{48}$/,
+    'Renews the session, which lasts ' +
+      `${lifetimes.session / day} days from the sign-in. Each rotation replaces it.`,
+  ),
 })
 
 /**
@@ -147,15 +164,19 @@ export const SessionsResponse = success({
         .describe('Such as “Firefox on Windows”, or null if unknown.'),
       createdAt: instant.describe('When the user signed in.'),
       lastUsedAt: instant.describe(
-        'When it, or a dashboard in the same browser, last got tokens.',
+        'When it, or a dashboard in the same browser, last got tokens. That can be\n' +
+          `${lifetimes.sessionToken / hour} hours ago even if the session is in use.`,
       ),
       current: z
         .boolean()
-        .describe('Whether it is the session of the request, or the one above that.'),
+        .describe(
+          'Whether it is the session of the request, or the session of the browser from\n' +
+            'which the dashboard of the request got its session.',
+        ),
       signedInWith: z.object({
         method: z
           .enum(['password', 'sso', 'code'])
-          .describe('`code` is a callback outside this service.'),
+          .describe('`code` is a callback of your own.'),
         connection: z
           .object({ slug: z.string(), name: z.string() })
           .optional()
@@ -167,8 +188,10 @@ export const SessionsResponse = success({
 
 export const WidgetSessionResponse = success({
   token: jwt.describe(
-    'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`\n' +
-      '(the widget), `widget` (its slug), `origin` (of the page), `iat`, `exp`.',
+    'The widget JWT (ES256, `typ` is `widget+jwt`), valid for ' +
+      `${lifetimes.widgetToken / 60} minutes. Claims:\n` +
+      '`iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub` (the widget), `widget` (its slug),\n' +
+      '`origin` (of the page), `iat`, `exp`.',
   ),
   expiresAt: instant.describe('When the JWT expires.'),
 })
@@ -217,33 +240,38 @@ export const PublicJwk = z.object({
 
 export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
 
-export const passwordIssueCodes = [
-  'too_short',
-  'too_long',
-  'invalid_characters',
-  'too_guessable',
-  'breached',
-] as const
-export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
+const passwordIssues = {
+  too_short: 'the password has too few characters',
+  too_long: 'the password has more than 72 bytes of UTF-8',
+  invalid_characters: 'the password has characters that it must not have',
+  too_guessable: 'an attacker needs fewer than 10⁸ guesses',
+  breached: 'the password appears in a known breach',
+}
+export type PasswordIssueCode = keyof typeof passwordIssues
 
-const requestIssueCodes = [
-  'invalid_json',
-  'invalid_type',
-  'invalid_or_expired',
-  'invalid_email',
-] as const
-const codeIssueCodes = ['wrong_code', 'used_code'] as const
-export const issueCodes = [
-  ...requestIssueCodes,
-  ...codeIssueCodes,
-  ...passwordIssueCodes,
-] as const
+/** Every code of an issue, and when an error has it. */
+const issues = {
+  invalid_json: 'the body is not JSON in UTF-8, or it is incomplete',
+  invalid_type: 'the body or the field does not match the schema',
+  invalid_or_expired:
+    'the token is unknown, used, expired or replaced by a newer one; or 30 attempts were\n' +
+    'made with it; or its user is disabled or may only use SSO',
+  invalid_email: 'the value is not exactly one email address',
+  wrong_code: 'the code is wrong',
+  used_code: 'the code was already used',
+  ...passwordIssues,
+}
+const issueMeanings = Object.entries(issues).map(
+  ([code, when]) => `\`${code}\` (${when})`,
+)
 
 const IssueSchema = z.object({
   path: z
     .array(z.string())
     .describe('Leads to the field; empty for the body as a whole.'),
-  code: z.enum(issueCodes).describe('For programs. New codes may be added.'),
+  code: z
+    .enum(Object.keys(issues))
+    .describe(`For programs: ${issueMeanings.join(', ')}. New codes may be added.`),
   message: z.string().describe('For users. It may change.'),
 }) satisfies z.ZodType<Issue>
 

@@ -44,14 +44,19 @@ const headerObjects = {
     const: 'nosniff',
   }),
   'RateLimit-Policy': header(
-    'The platform limit (draft-ietf-httpapi-ratelimit-headers-10).',
+    'The platform limit (draft-ietf-httpapi-ratelimit-headers-10): requests (q), which is\n' +
+      '`RATE_LIMIT_REQUESTS`, in a window of seconds (w).',
     {
       pattern: `^"platform";q=[1-9]\\d*;w=${windowSeconds}$`,
     },
   ),
-  RateLimit: header('Requests remaining (r); seconds until the window resets (t).', {
-    pattern: '^"platform";r=\\d+;t=\\d+$',
-  }),
+  RateLimit: header(
+    'Requests remaining (r) of the limit against which the request counted; seconds until\n' +
+      'the window resets (t).',
+    {
+      pattern: '^"platform";r=\\d+;t=\\d+$',
+    },
+  ),
   'Retry-After': header('Seconds.', { pattern: '^[1-9]\\d*$' }),
   Allow: header('The methods that the path accepts (RFC 9110 §15.5.6).', {
     enum: [...new Set(Object.values<Operation>(operations).map(allowedMethods))],
@@ -97,47 +102,20 @@ function cookiePattern(
   return `^(__Host-)?(${names})=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax(; Secure)?$`
 }
 
-/** The description and extra headers of each error whose status is not 400. */
-const sharedErrors: Partial<
-  Record<ErrorCode, [description: string, ...headers: string[]]>
-> = {
-  NOT_FOUND: ['The response for all other paths under /api.'],
-  METHOD_NOT_ALLOWED: ['The response to all other methods.', 'Allow'],
-  PAYLOAD_TOO_LARGE: ['The body is larger than 16 KiB. It was not read to its end.'],
-  UNSUPPORTED_MEDIA_TYPE: [
-    'The body is not application/json in UTF-8, or it is compressed.',
-    'Accept-Post',
-  ],
-  RATE_LIMITED: [
-    'There were too many requests, or too many attempts to sign in. Nothing was done.',
-    'Retry-After',
-  ],
-  ORIGIN_REJECTED: ['The `Origin` of the page is not approved for the widget.'],
-  SECOND_FACTOR_REQUIRED: [
-    'The password is right, and the user has a second factor. No session exists.',
-    'Set-Cookie',
-  ],
-  SECOND_FACTOR_LOCKED: [
-    'There were too many wrong codes. A recovery code or an operator unlocks the second factor.',
-  ],
-  SECOND_FACTOR_CONFLICT: ['Another request switched the second factor on or off.'],
-  SESSION_INVALID: [
-    'The JWT is missing, invalid or expired, or its session has ended.',
-    'WWW-Authenticate',
-  ],
-  INTERNAL_ERROR: [
-    'An unexpected server error. The log contains its cause and the request ID.',
-  ],
-  SERVICE_UNAVAILABLE: [
-    'The database is unreachable or slow, or too many passwords are queued for hashing. Nothing was changed, unless\n' +
-      '`outcome` is `unknown`.',
-    'Retry-After',
-  ],
+/** The headers that only some errors have. */
+const errorHeaders: Partial<Record<ErrorCode, string>> = {
+  METHOD_NOT_ALLOWED: 'Allow',
+  UNSUPPORTED_MEDIA_TYPE: 'Accept-Post',
+  RATE_LIMITED: 'Retry-After',
+  SECOND_FACTOR_REQUIRED: 'Set-Cookie',
+  SESSION_INVALID: 'WWW-Authenticate',
+  SERVICE_UNAVAILABLE: 'Retry-After',
 }
 
-// ORIGIN_REJECTED is described at the only operation that returns it.
-const sharedCodes = (Object.keys(sharedErrors) as ErrorCode[]).filter(
-  (code) => code !== 'ORIGIN_REJECTED',
+// An operation describes its own 400, which several codes can share. ORIGIN_REJECTED is
+// described at the only operation that returns it.
+const sharedCodes = (Object.keys(errors) as ErrorCode[]).filter(
+  (code) => errors[code].status !== 400 && code !== 'ORIGIN_REJECTED',
 )
 
 /** The additional fields in the examples of some errors. */
@@ -169,11 +147,10 @@ export const openApiDocument = {
     summary: 'Completes SSO sign-in and password reset.',
     description:
       'Requests and responses are JSON in UTF-8. The one-time value in a body authorizes its operation. A\n' +
-      'session JWT is sent as a Bearer token or in the cookies of the browser. The exchange and the reset are\n' +
-      'not idempotent. Never retry them automatically after a dropped connection, because the first request may\n' +
-      'have taken effect. A refresh and a sign-out can be retried. Ignore fields that you do not know. Each\n' +
-      `client IP address (IPv6: /64) has one limit of requests in ${windowSeconds / 60} minutes, for pages,\n` +
-      'endpoints and documents together. The header RateLimit-Policy contains this limit.',
+      'session JWT is sent as a Bearer token or in the cookies of the browser. Unknown fields in a request are\n' +
+      'ignored. Ignore unknown fields in a response. The exchange and the reset are not idempotent: never retry\n' +
+      'them automatically after a dropped connection. docs/api.md in the repository has the rules of retries,\n' +
+      'the limits, and the claims of the session JWT.',
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'The origin of this document.' }],
@@ -232,11 +209,11 @@ function pathItem(operationId: string, operation: Operation) {
 
   const errorResponses = errorsOf(operation).map((code) => [
     errors[code].status,
-    errorOf(code, operation),
+    describeError(code, operation),
   ])
 
   const responses: Record<string, object> = {
-    200: successOf(operation),
+    200: describeSuccess(operation),
     ...Object.fromEntries(errorResponses),
   }
 
@@ -256,7 +233,7 @@ function pathItem(operationId: string, operation: Operation) {
   }
 }
 
-function successOf(operation: Operation) {
+function describeSuccess(operation: Operation) {
   const {
     response,
     responseDescription,
@@ -300,8 +277,8 @@ function successOf(operation: Operation) {
  * Describes an error response. An operation that deletes cookies deletes them with a 5xx
  * error too.
  */
-function errorOf(code: ErrorCode, operation: Operation) {
-  if (errors[code].status === 400) return badRequestOf(operation)
+function describeError(code: ErrorCode, operation: Operation) {
+  if (errors[code].status === 400) return describeBadRequest(operation)
 
   const { cookies, crossOrigin } = operation
   const own = crossOrigin
@@ -315,8 +292,8 @@ function errorOf(code: ErrorCode, operation: Operation) {
 }
 
 /** Describes the 400 of an operation, which several error codes can share. */
-function badRequestOf(operation: Operation) {
-  const { badRequest, issueExamples = {}, crossOrigin } = operation
+function describeBadRequest(operation: Operation) {
+  const { issueExamples = {}, crossOrigin } = operation
   const codes = errorsOf(operation).filter((code) => errors[code].status === 400)
 
   const json: Issue = {
@@ -327,19 +304,19 @@ function badRequestOf(operation: Operation) {
 
   const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,
-    exampleOf('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
+    errorExample('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
   ])
 
   const others = codes
     .filter((code) => code !== 'VALIDATION_ERROR')
-    .map((code) => [code, exampleOf(code)])
+    .map((code) => [code, errorExample(code)])
   const refs = codes.map((code) => ref('schemas', code))
   const schema = refs.length > 1 ? { oneOf: refs } : refs[0]
   const content = {
     'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) },
   }
   const headers = { ...headersWith(), ...(crossOrigin && crossOriginHeaders) }
-  const description = `${badRequest ? `${badRequest}; or the` : 'The'} body does not match the schema.`
+  const description = codes.map((code) => errors[code].description).join(' ')
 
   return { description, headers, content }
 }
@@ -355,19 +332,26 @@ function schemas() {
 }
 
 function errorResponse(code: ErrorCode) {
-  const [description, ...headers] = sharedErrors[code]!
-  const unknown = exampleOf(code, { message: outcomeUnknownMessage, outcome: 'unknown' })
+  const own = errorHeaders[code]
+  const unknown = errorExample(code, {
+    message: outcomeUnknownMessage,
+    outcome: 'unknown',
+  })
   const examples = {
-    usual: exampleOf(code),
+    usual: errorExample(code),
     ...(code === 'SERVICE_UNAVAILABLE' && { unknown }),
   }
 
   const content = { 'application/json': { schema: ref('schemas', code), examples } }
 
-  return { description, headers: headersWith(...headers), content }
+  return {
+    description: errors[code].description,
+    headers: headersWith(...(own ? [own] : [])),
+    content,
+  }
 }
 
-function exampleOf(code: ErrorCode, more: object | undefined = moreExamples[code]) {
+function errorExample(code: ErrorCode, more: object | undefined = moreExamples[code]) {
   const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
   return { value: { ok: false, code, message: errors[code].message, requestId, ...more } }
 }

@@ -34,7 +34,7 @@ export function describeCause(cause: unknown): {
     name: cause.name,
     ...(code && { code }),
     ...(reason && { reason }),
-    at: framesOf(cause),
+    at: readFrames(cause),
   }
 }
 
@@ -42,7 +42,7 @@ export function describeCause(cause: unknown): {
  * Returns the stack frames of an error, without its message, which may contain lines that
  * look like frames.
  */
-function framesOf({ stack = '', message }: Error): string {
+function readFrames({ stack = '', message }: Error): string {
   const frames = stack.replace(message, '').match(/(?<=^\s+)at .+/gm) ?? []
   return frames.slice(0, 5).join(' < ')
 }

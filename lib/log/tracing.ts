@@ -66,14 +66,14 @@ function withoutSecrets(span: ReadableSpan): ReadableSpan {
   }))
 
   return Object.create(span, {
-    name: { value: nameOf(span) },
+    name: { value: composeName(span) },
     attributes: { value: pick(span.attributes, exportedAttributes) },
     events: { value: events },
     status: { value: status },
   })
 }
 
-function nameOf({ attributes, name }: ReadableSpan): string {
+function composeName({ attributes, name }: ReadableSpan): string {
   const {
     'next.span_type': type,
     'http.method': method,

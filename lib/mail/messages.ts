@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SendMailOptions } from 'nodemailer'
-import { accentPalette, grounds } from '../brand/accent-color'
+import { accentPalette, grounds, type Palette } from '../brand/accent-color'
 import { escapeHtml } from '../brand/escape-html'
 import { brandFiles, logoHtml } from '../brand/files'
 import { env } from '../settings/env'
@@ -31,8 +31,8 @@ export function compose(
     timeZone: 'UTC',
   })
 
-  const { texts: textsOf, paragraphs, notes }: MailKind = mailKinds[kind]
-  const content = textsOf(texts.mail)
+  const { texts: pickTexts, paragraphs, notes }: MailKind = mailKinds[kind]
+  const content = pickTexts(texts.mail)
 
   const parts = {
     ...content,
@@ -44,7 +44,7 @@ export function compose(
 
   const present = (names: typeof notes) => names.flatMap((name) => parts[name] ?? [])
 
-  return message(
+  return composeMessage(
     texts,
     { ...content, paragraphs: present(paragraphs), notes: present(notes) },
     url,
@@ -64,10 +64,14 @@ export function composeTest(): SendMailOptions {
     notes: [],
   }
 
-  return message(texts, content, env().PUBLIC_URL)
+  return composeMessage(texts, content, env().PUBLIC_URL)
 }
 
-function message(texts: Texts, content: MailContent, url: string): SendMailOptions {
+function composeMessage(
+  texts: Texts,
+  content: MailContent,
+  url: string,
+): SendMailOptions {
   const { MAIL_FROM, PUBLIC_URL, HELP_URL } = env()
   const { title, paragraphs, button, notes } = content
   const help = HELP_URL && new URL(HELP_URL, PUBLIC_URL).href
@@ -80,7 +84,7 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
     from: { name: texts.app, address: MAIL_FROM! },
     subject: content.subject,
     text: `${[title, ...paragraphs, `${button}:\n${url}`, ...notes, signature].join('\n\n')}\n`,
-    html: html(texts, content, escapeHtml(url), help),
+    html: renderHtml(texts, content, escapeHtml(url), help),
     // Quoted-printable would break a link into two lines, which some mail clients do not
     // join again.
     textEncoding: 'base64',
@@ -98,36 +102,14 @@ const font = `font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-s
  * Returns HTML with tables and inline styles, because mail clients ignore most of CSS.
  * The only image is the logo.
  */
-function html(
+function renderHtml(
   { language, direction, app, footer, mail }: Texts,
   content: MailContent,
   url: string,
   help = '',
 ): string {
-  const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, PUBLIC_URL } = env()
-  const { mailLogo, mailLogoDark } = brandFiles()
-  const name = escapeHtml(app) // shown by clients that load no images
-
-  // For the height, Outlook uses only the attribute.
-  const logoSize =
-    ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
-
-  const logo =
-    mailLogo &&
-    logoHtml(
-      name,
-      PUBLIC_URL + mailLogo,
-      mailLogoDark && PUBLIC_URL + mailLogoDark,
-      logoSize,
-    )
-
+  const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS } = env()
   const { light, dark } = accentPalette(ACCENT_COLOR, ACCENT_COLOR_DARK)
-  const paragraph = (text: string, style: string, name: string) =>
-    `<p class="${name}" style="margin:0 0 16px;${style}">${escapeHtml(text)}</p>`
-  const body = (text: string) =>
-    paragraph(text, 'font-size:16px;line-height:24px;color:#1c1d1a', 'ink')
-  const note = (text: string) =>
-    paragraph(text, 'font-size:14px;line-height:21px;color:#5a5b55', 'soft')
 
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
@@ -135,14 +117,7 @@ function html(
 <meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">
 <title>${escapeHtml(content.subject)}</title>
-<style>
-:root{color-scheme:light dark;supported-color-schemes:light dark}
-@media (prefers-color-scheme:dark){
-.ground{background:${grounds.dark}!important}.card{background:${dark.surface}!important;border-color:#3c3e43!important}
-.ink{color:#f0efeb!important}.soft{color:#aeada6!important}.link{color:${dark.accentText}!important}
-.button{background:${dark.accent}!important;border-color:${dark.accentEdge}!important;color:${dark.onAccent}!important}
-}
-</style>
+${renderStyles(dark)}
 </head>
 <body class="ground" style="margin:0;padding:0;background:${grounds.light}">
 <div style="display:none;max-height:0;overflow:hidden;mso-hide:all">\
@@ -150,20 +125,16 @@ ${escapeHtml([...content.paragraphs, ...content.notes].join(' '))}</div>
 <table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:${grounds.light};${font}"><tr>
 <td align="center" style="padding:32px 16px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:480px"><tr>
-<td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${logo ?? name}</td>
+<td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${renderLogo(app)}</td>
 </tr><tr>
 <td class="card" style="padding:24px 24px 8px;border:1px solid #dfddd5;border-radius:${CORNER_RADIUS * 1.6}px;background:${light.surface};${font}">
 <h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:30px;color:#1c1d1a">${escapeHtml(content.title)}</h1>
-${content.paragraphs.map(body).join('\n')}
-<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px"><tr>
-<td class="button" bgcolor="${light.accent}" style="border-radius:${CORNER_RADIUS}px;background:${light.accent}"><a href="${url}" class="button" \
-style="display:inline-block;padding:11px 23px;border:1px solid ${light.accentEdge};border-radius:${CORNER_RADIUS}px;font-size:16px;line-height:24px;\
-font-weight:600;text-align:center;color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(content.button)}</a></td>
-</tr></table>
-${note(mail.link)}
+${content.paragraphs.map(renderParagraph).join('\n')}
+${renderButton(url, content.button, light)}
+${renderNote(mail.link)}
 <p style="margin:0 0 24px;font-size:14px;line-height:21px;word-break:break-word;overflow-wrap:anywhere">\
 <a href="${url}" class="link" style="color:${light.accentText}">${url}</a></p>
-${content.notes.map(note).join('\n')}
+${content.notes.map(renderNote).join('\n')}
 </td></tr><tr>
 <td style="padding:16px 0 0;font-size:14px;line-height:21px;${font}">\
 ${help && `<a href="${escapeHtml(help)}" class="soft" style="color:#5a5b55">${footer.help}</a>`}</td>
@@ -172,4 +143,48 @@ ${help && `<a href="${escapeHtml(help)}" class="soft" style="color:#5a5b55">${fo
 </body>
 </html>
 `
+}
+
+/** Returns the colors of the dark scheme, for clients that know media queries. */
+function renderStyles(dark: Palette): string {
+  return `<style>
+:root{color-scheme:light dark;supported-color-schemes:light dark}
+@media (prefers-color-scheme:dark){
+.ground{background:${grounds.dark}!important}.card{background:${dark.surface}!important;border-color:#3c3e43!important}
+.ink{color:#f0efeb!important}.soft{color:#aeada6!important}.link{color:${dark.accentText}!important}
+.button{background:${dark.accent}!important;border-color:${dark.accentEdge}!important;color:${dark.onAccent}!important}
+}
+</style>`
+}
+
+/** Returns the logo, or the name, which clients show that load no images. */
+function renderLogo(app: string): string {
+  const { PUBLIC_URL } = env()
+  const { mailLogo, mailLogoDark } = brandFiles()
+  const name = escapeHtml(app)
+  if (!mailLogo) return name
+
+  // For the height, Outlook uses only the attribute.
+  const size =
+    ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
+  const darkUrl = mailLogoDark && PUBLIC_URL + mailLogoDark
+
+  return logoHtml(name, PUBLIC_URL + mailLogo, darkUrl, size)
+}
+
+function renderButton(url: string, label: string, light: Palette): string {
+  const { CORNER_RADIUS } = env()
+  return `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px"><tr>
+<td class="button" bgcolor="${light.accent}" style="border-radius:${CORNER_RADIUS}px;background:${light.accent}"><a href="${url}" class="button" \
+style="display:inline-block;padding:11px 23px;border:1px solid ${light.accentEdge};border-radius:${CORNER_RADIUS}px;font-size:16px;line-height:24px;\
+font-weight:600;text-align:center;color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(label)}</a></td>
+</tr></table>`
+}
+
+function renderParagraph(text: string): string {
+  return `<p class="ink" style="margin:0 0 16px;font-size:16px;line-height:24px;color:#1c1d1a">${escapeHtml(text)}</p>`
+}
+
+function renderNote(text: string): string {
+  return `<p class="soft" style="margin:0 0 16px;font-size:14px;line-height:21px;color:#5a5b55">${escapeHtml(text)}</p>`
 }

@@ -1,6 +1,6 @@
 import { mayUsePassword } from '../database/conditions'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
-import { transaction } from '../database/transaction'
+import { type Transaction, transaction } from '../database/transaction'
 import { sendsMail } from '../settings/env'
 import type { MailClaim } from './claimed'
 import type { MailKind, MailKindName } from './kinds'
@@ -35,36 +35,28 @@ export async function queueResetMail(
   priority = 0,
 ) {
   return transaction(async (tx) => {
-    // No lock, because PostgreSQL writes locks to disk, and under load, the duration
-    // would reveal that a user exists.
-    const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
-      WITH candidate AS MATERIALIZED (
-        SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
-          ORDER BY email = ${emails[0]!} DESC LIMIT 1) AS id
-      )
-      SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
-
-    if (!candidate?.id || !candidate.isAllowed) return false
+    const userId = await findRecipient(tx, emails)
+    if (!userId) return false
 
     // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps
     // again, with a newer snapshot.
-    const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
-      SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
+    const [user] = await tx.$queryRaw<{ mayReset: boolean }[]>`
+      SELECT ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${userId} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
 
     const kind: MailKindName = user.mayReset ? 'reset' : 'sign-in'
     const queued = await tx.$executeRaw`
       WITH allowed AS (
-        SELECT WHERE ${isWithinCaps(Prisma.sql`${user.id}`)}
+        SELECT WHERE ${isWithinCaps(Prisma.sql`${userId}`)}
       ), renewed AS (
         UPDATE mails SET kind = ${kind}, requested_at = now(), language = ${language}, device = ${device}, priority = LEAST(priority, ${priority}),
           due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
-        WHERE user_id = ${user.id} AND requested_at > now() - interval '1 day' AND ${isRequested}
+        WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested}
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
         RETURNING id
       ), created AS (
         INSERT INTO mails (kind, user_id, language, device, priority)
-        SELECT ${kind}, ${user.id}::uuid, ${language}, ${device}, ${priority}::int
+        SELECT ${kind}, ${userId}::uuid, ${language}, ${device}, ${priority}::int
         WHERE EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
         RETURNING id
       )
@@ -72,6 +64,20 @@ export async function queueResetMail(
 
     return queued > 0
   })
+}
+
+/** Returns the ID of the user with one of these addresses, or null above the caps. */
+async function findRecipient(tx: Transaction, emails: string[]): Promise<string | null> {
+  // No lock, because PostgreSQL writes locks to disk, and under load, the duration would
+  // reveal that a user exists.
+  const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
+    WITH candidate AS MATERIALIZED (
+      SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
+        ORDER BY email = ${emails[0]!} DESC LIMIT 1) AS id
+    )
+    SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
+
+  return candidate?.isAllowed ? candidate.id : null
 }
 
 /**

@@ -91,8 +91,8 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
 
   try {
     const composeWithLink = async () => {
-      const { link: linkOf, number }: MailKind = mailKinds[kind]
-      const link = await linkOf(mail)
+      const { link: makeLink, number }: MailKind = mailKinds[kind]
+      const link = await makeLink(mail)
       if (link === null) throw new Withdrawn()
       return compose(mail, link, await number?.(mail))
     }

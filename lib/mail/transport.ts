@@ -1,4 +1,3 @@
-import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
 import { env } from '../settings/env'
@@ -8,7 +7,6 @@ const connectMs = 5_000
 // some servers delay the greeting by six seconds or more, against spam
 const greetingMs = 15_000
 const idleMs = 30_000 // a filter of the server may take long to check the content
-const maxPlainBytes = 65_536
 const maxAttemptMs = 60_000 // shorter than a claim (see outbox.ts)
 
 /**
@@ -115,7 +113,6 @@ function smtpOptions(): SMTPTransportOptions {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || (secure ? 465 : 587),
     secure,
-    ...(!secure && { socket: boundedSocket() }),
     requireTLS: !secure && !isLocal,
     ignoreTLS: isLocal, // a mailbox or relay on this host has no valid certificate
     ...(user && { auth: { user, pass: pass! }, forceAuth: true }),
@@ -125,17 +122,4 @@ function smtpOptions(): SMTPTransportOptions {
     greetingTimeout: greetingMs,
     socketTimeout: idleMs,
   }
-}
-
-/**
- * Returns a socket that limits the data before STARTTLS, because empty lines can block
- * nodemailer for seconds.
- */
-function boundedSocket(): Socket {
-  const socket = new Socket()
-  socket.on('data', () => {
-    if (socket.bytesRead > maxPlainBytes)
-      socket.destroy(new Error('The mail server sent too much.'))
-  })
-  return socket
 }

@@ -31,7 +31,7 @@ export function makeChallenge(user: UserWithFactor): Challenge {
 }
 
 /** The user of a valid challenge, and the ID of the one session that it can start. */
-type Challenged = UserWithFactor & { sessionId: string }
+export type Challenged = UserWithFactor & { sessionId: string }
 
 /** Returns the user of a challenge that is still valid, or null. */
 export async function findChallenged(challenge: string): Promise<Challenged | null> {

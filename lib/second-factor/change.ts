@@ -17,9 +17,10 @@ import {
   totpUri,
 } from './codes'
 import { decrypt, encrypt } from './encryption'
-import { findFactor, isUnchanged } from './find'
+import { findFactor, isUnchanged, type UserWithFactor } from './find'
 
-const purposeOf = ({ userId, familyId }: LiveSession) => `enrolment ${userId} ${familyId}`
+const composePurpose = ({ userId, familyId }: LiveSession) =>
+  `enrolment ${userId} ${familyId}`
 
 /**
  * Creates a TOTP secret. It is not stored, but `enrolment` contains it, encrypted. Throws
@@ -40,7 +41,7 @@ export async function startEnrolment(
   const expiresAt = user.now + lifetimes.secondFactorStep
   const enrolment = await encrypt(
     JSON.stringify({ secret, expiresAt }),
-    purposeOf(session),
+    composePurpose(session),
   )
 
   const uri = await totpUri(secret, user.email)
@@ -59,24 +60,40 @@ export async function confirmEnrolment(
   given: Enrolment,
   client: Client,
 ) {
-  const { userId, familyId } = session
-  const { enrolment, code } = given
-  const user = await findFactor(userId)
+  const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
 
-  const opened = await decrypt(enrolment, purposeOf(session))
+  const opened = await decrypt(given.enrolment, composePurpose(session))
   const { secret, expiresAt } = opened ? JSON.parse(opened) : { expiresAt: 0 }
   if (!user || user.now >= expiresAt) throw new ApiError('CHALLENGE_INVALID')
 
-  const [step] = await stepsOfCode(secret, code, user.now)
-  if (step === undefined) throw invalidCode({ code })
+  const [step] = await stepsOfCode(secret, given.code, user.now)
+  if (step === undefined) throw invalidCode({ code: given.code })
 
   const recoveryCodes = newRecoveryCodes()
+  const changed = await enrol(user, session, { secret, step, recoveryCodes }, client)
+  if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT')
+
+  return { recoveryCodes }
+}
+
+type NewFactor = { secret: string; step: number; recoveryCodes: string[] }
+
+/**
+ * Stores a second factor. Returns 0 if the user has changed or the session has ended
+ * since they were read.
+ */
+async function enrol(
+  user: UserWithFactor,
+  { userId, familyId }: LiveSession,
+  { secret, step, recoveryCodes }: NewFactor,
+  client: Client,
+): Promise<number> {
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const encrypted = await encrypt(secret, `totp ${userId}`)
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
 
-  const changed = await transaction(async (tx) => {
+  return transaction(async (tx) => {
     // Locks the user's row in an earlier statement, so that a sign-in that waits for the
     // lock sees the new value.
     await lockUsers(tx, [userId])
@@ -94,10 +111,6 @@ export async function confirmEnrolment(
       ), ${endAllSessions(enrolled, familyId)}, ${notice('second-factor-on', enrolled, client)}
       SELECT 1 FROM enrolled`
   })
-
-  if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT')
-
-  return { recoveryCodes }
 }
 
 type Proof = Given & { password: string }

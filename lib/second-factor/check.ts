@@ -31,49 +31,60 @@ export async function checkCode(
   request: MailRequest,
 ): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
-  const secret =
-    given.code === undefined
-      ? ''
-      : await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
+  const { code, recoveryCode = '' } = given
 
+  if (code === undefined) {
+    const attempt = await consumeAttempt({ secondFactorOf: userId })
+    return { proof: { codeHash: hashRecoveryCode(recoveryCode) }, attempt }
+  }
+
+  const secret = await decryptSecret(user)
+  const attempt = await consumeAttempt({ secondFactorOf: userId })
+  const { failures, lastStep, now } = await countFailure(userId, given)
+
+  const steps = await stepsOfCode(secret, code, now)
+  const step = steps.find((each) => each > lastStep)
+  if (step !== undefined) return { proof: { step }, attempt }
+
+  // The failures include the present code, so only one request sees this number.
+  if (failures === noticedSecondFactorFailures) await noticeGuesses(userId, request)
+
+  throw invalidCode(given, steps.length > 0)
+}
+
+async function decryptSecret({ userId, encryptedSecret }: UserWithFactor) {
+  const secret = await decrypt(encryptedSecret ?? '', `totp ${userId}`)
   if (secret === null)
     throw new Error(
       'none of the keys in ENCRYPTION_KEY fits the secret of a second factor',
     )
 
-  const attempt = await consumeAttempt({ secondFactorOf: userId })
-  if (given.code === undefined)
-    return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
+  return secret
+}
 
-  const [counted] = await prisma().$queryRaw<
+/**
+ * Counts a TOTP code as wrong before it is verified. `spend` resets the count. Throws
+ * SECOND_FACTOR_LOCKED after too many.
+ */
+async function countFailure(userId: string, given: Given) {
+  const counting = prisma().$queryRaw<
     { failures: number; lastStep: number; now: number }[]
   >`
     UPDATE second_factors SET failures = failures + 1
     WHERE user_id = ${userId} AND failures < ${maxSecondFactorFailures}
-    RETURNING failures, last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(
-    NothingChanged.rethrow,
+    RETURNING failures, last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`
+  const [counted] = await counting.catch(NothingChanged.rethrow)
+  if (counted) return counted
+
+  // the second factor was switched off meanwhile
+  const factor = await findFactor(userId)
+  if (!factor?.enabledAt) throw invalidCode(given)
+
+  log.warn(
+    { userId },
+    'a second factor is locked: a recovery code unlocks it, or npm run users',
   )
-
-  if (!counted) {
-    // the second factor was switched off meanwhile
-    if (!(await findFactor(userId))?.enabledAt) throw invalidCode(given)
-
-    log.warn(
-      { userId },
-      'a second factor is locked: a recovery code unlocks it, or npm run users',
-    )
-    throw new ApiError('SECOND_FACTOR_LOCKED')
-  }
-
-  const steps = await stepsOfCode(secret, given.code, counted.now)
-  const step = steps.find((each) => each > counted.lastStep)
-  if (step !== undefined) return { proof: { step }, attempt }
-
-  // The failures include the present code, so only one request sees this number.
-  if (counted.failures === noticedSecondFactorFailures)
-    await noticeGuesses(userId, request)
-
-  throw invalidCode(given, steps.length > 0)
+  throw new ApiError('SECOND_FACTOR_LOCKED')
 }
 
 /**
@@ -133,8 +144,11 @@ export async function unspendable(
   proof: Proof,
 ): Promise<ApiError> {
   if ('step' in proof) return invalidCode(given, true)
+
   const where = { userId, codeHash: proof.codeHash }
-  return invalidCode(given, (await prisma().recoveryCode.count({ where })) > 0)
+  const found = await prisma().recoveryCode.count({ where })
+
+  return invalidCode(given, found > 0)
 }
 
 /** Creates a SECOND_FACTOR_INVALID. */

@@ -33,10 +33,10 @@ export async function stepsOfCode(
   text: string,
   now: number,
 ): Promise<number[]> {
-  const digitOf = (character: string) => String(character.charCodeAt(0) & 15)
+  const toAsciiDigit = (character: string) => String(character.charCodeAt(0) & 15)
   const token = text
     .replace(/[\s-]/g, '')
-    .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, digitOf)
+    .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, toAsciiDigit)
   if (!/^\d{6}$/.test(token)) return [] // the library throws for other characters
 
   const { HOTP, Secret } = await import('otpauth')

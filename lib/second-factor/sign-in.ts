@@ -2,6 +2,7 @@ import { ApiError } from '../contract/errors'
 import { Prisma } from '../database/prisma'
 import { errorCode } from '../log/error-code'
 import { notice } from '../mail/outbox'
+import type { Counted } from '../password/attempts'
 import { makeKnownBrowser } from '../password/known-browser'
 import {
   accountOf,
@@ -10,8 +11,8 @@ import {
   type SignIn,
   startPasswordSession,
 } from '../password/sign-in'
-import { findChallenged } from './challenge'
-import { checkCode, type Given, spend, unspendable } from './check'
+import { type Challenged, findChallenged } from './challenge'
+import { checkCode, type Given, type Proof, spend, unspendable } from './check'
 import { isUnchanged } from './find'
 
 /**
@@ -34,32 +35,48 @@ export async function signInWithSecondFactor(
     client,
   )
 
-  const isTotp = 'step' in proof
-  const used = notice(
-    'recovery-code-used',
-    Prisma.sql`(SELECT user_id FROM spent)`,
-    client,
-  )
-
-  const session = await startPasswordSession(
-    user.sessionId,
-    isUnchanged(user),
-    isTotp ? ['pwd', 'otp', 'mfa'] : ['pwd', 'mfa'],
-    client,
-    attempt,
-    isTotp ? spend(proof) : Prisma.sql`${spend(proof)}, ${used}`,
-  ).catch((error) => {
-    // 23505, unique_violation: the challenge has already started a session
-    throw errorCode(error) === '23505' ? new ApiError('CHALLENGE_INVALID') : error
-  })
-
+  const session = await startSession(user, proof, attempt, client)
   if (session)
     return {
       ...session,
       knownBrowser: makeKnownBrowser(account, browser, session.startedAt),
     }
 
-  if (!(await findChallenged(challenge))) throw new ApiError('CHALLENGE_INVALID')
+  const challenged = await findChallenged(challenge)
+  if (!challenged) throw new ApiError('CHALLENGE_INVALID')
 
   throw await unspendable(user.userId, given, proof)
+}
+
+/**
+ * Uses up the proof and starts the session of the challenge, or returns null. Throws
+ * CHALLENGE_INVALID if it was started before.
+ */
+async function startSession(
+  user: Challenged,
+  proof: Proof,
+  attempt: Counted,
+  client: Client,
+) {
+  const isTotp = 'step' in proof
+  const amr = isTotp ? ['pwd', 'otp', 'mfa'] : ['pwd', 'mfa']
+  const spender = Prisma.sql`(SELECT user_id FROM spent)`
+  const used = notice('recovery-code-used', spender, client)
+  const spent = isTotp ? spend(proof) : Prisma.sql`${spend(proof)}, ${used}`
+  const condition = isUnchanged(user)
+
+  try {
+    return await startPasswordSession(
+      user.sessionId,
+      condition,
+      amr,
+      client,
+      attempt,
+      spent,
+    )
+  } catch (error) {
+    // unique_violation: the challenge has already started a session
+    if (errorCode(error as Error) === '23505') throw new ApiError('CHALLENGE_INVALID')
+    throw error
+  }
 }

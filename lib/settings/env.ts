@@ -24,7 +24,7 @@ const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
   error: 'must be a URL that begins with https://, or a path that begins with /',
 })
 
-const lacks = (parameter: string) => (url: string) => !parametersOf(url).has(parameter)
+const lacks = (parameter: string) => (url: string) => !readParameters(url).has(parameter)
 const postgresUrl = z
   .string()
   .trim()
@@ -74,12 +74,12 @@ const knownParameters = [
  * Returns the names of the parameters of DATABASE_URL that have no effect, for a warning.
  */
 export function ignoredParameters(url: string | undefined): string[] {
-  return [...new Set(parametersOf(url).keys())].filter(
+  return [...new Set(readParameters(url).keys())].filter(
     (name) => !knownParameters.includes(name),
   )
 }
 
-function parametersOf(url = ''): URLSearchParams {
+function readParameters(url = ''): URLSearchParams {
   return parseDatabaseUrl(url)?.searchParams ?? new URLSearchParams()
 }
 
@@ -266,35 +266,9 @@ export function env(): Env {
  */
 export function parseEnv(source: Given): Env {
   const given = presentSettings({ ...source, ...readProxies(source) })
-  const vercelHost =
-    given.VERCEL_ENV === 'production'
-      ? given.VERCEL_PROJECT_PRODUCTION_URL
-      : given.VERCEL_URL
-
-  given.PUBLIC_URL ??= vercelHost && `https://${vercelHost}`
-  given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // the old name, before 0.2.0
-
-  // This parameter of Prisma stands for a pooler in transaction mode.
-  if (parametersOf(given.DATABASE_URL).get('pgbouncer') === 'true')
-    given.DATABASE_POOLED ??= 'true'
-
-  // PgBouncer does not support prepared statements before 1.21. From 1.21 to 1.23,
-  // support is off by default.
-  given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
-  given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
-
-  // Vercel's marketplace sets these variables and REDIS_URL for an Upstash Redis.
-  if (given.KV_REST_API_URL && given.RATE_LIMIT !== 'redis') {
-    given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
-    given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
-    delete given.REDIS_URL
-  }
-
+  addFromOtherNames(given)
   const rateLimit = rateLimitProblems(given)
-  given.RATE_LIMIT ??= given.REDIS_URL
-    ? 'redis'
-    : given.UPSTASH_REDIS_REST_URL && 'upstash'
-  if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
+  addDefaults(given)
 
   const parsed = Settings.safeParse(given)
   const problems = [
@@ -308,6 +282,40 @@ export function parseEnv(source: Given): Env {
   if (parsed.success && lines.length === 0) return parsed.data
 
   throw invalidSettings(lines)
+}
+
+/** Adds the settings that a platform or an earlier version gives other names. */
+function addFromOtherNames(given: Given): void {
+  const vercelHost =
+    given.VERCEL_ENV === 'production'
+      ? given.VERCEL_PROJECT_PRODUCTION_URL
+      : given.VERCEL_URL
+
+  given.PUBLIC_URL ??= vercelHost && `https://${vercelHost}`
+  given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // the old name, before 0.2.0
+
+  // This parameter of Prisma stands for a pooler in transaction mode.
+  if (readParameters(given.DATABASE_URL).get('pgbouncer') === 'true')
+    given.DATABASE_POOLED ??= 'true'
+
+  // Vercel's marketplace sets these variables and REDIS_URL for an Upstash Redis.
+  if (given.KV_REST_API_URL && given.RATE_LIMIT !== 'redis') {
+    given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
+    given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
+    delete given.REDIS_URL
+  }
+}
+
+/** Adds the defaults that depend on other settings. */
+function addDefaults(given: Given): void {
+  // PgBouncer does not support prepared statements before 1.21. From 1.21 to 1.23,
+  // support is off by default.
+  given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
+  given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
+  given.RATE_LIMIT ??= given.REDIS_URL
+    ? 'redis'
+    : given.UPSTASH_REDIS_REST_URL && 'upstash'
+  if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
 }
 
 /**
@@ -401,7 +409,7 @@ function isUnencryptedDatabase(url: string): boolean {
   const host = databaseHost(url)
   if (isLoopback(host) || host.startsWith('/')) return false
   const decided = ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert']
-  const parameters = parametersOf(url)
+  const parameters = readParameters(url)
   if (decided.some((name) => parameters.has(name))) return false
   return !process.env.PGSSLMODE // `pg` reads it where the URL has none of these
 }

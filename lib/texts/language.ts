@@ -9,11 +9,11 @@ import { fr } from './fr'
 /**
  * To add a language, add a file in texts/, its tag here, and a block in crash-texts.json.
  */
-const textsOf = { en, de, fr, es, ar }
+const languageTexts = { en, de, fr, es, ar }
 
-type Language = keyof typeof textsOf
+type Language = keyof typeof languageTexts
 
-const isLanguage = (tag: string): tag is Language => Object.hasOwn(textsOf, tag)
+const isLanguage = (tag: string): tag is Language => Object.hasOwn(languageTexts, tag)
 
 const made: Partial<Record<Language, Texts>> = {} // created once per language
 
@@ -21,7 +21,7 @@ const maxHeaderLength = 512 // more than browsers send; the rest is ignored
 
 /** Returns the tag of each language and its name in that language, for a list. */
 export function languages(): [tag: string, name: string][] {
-  return Object.keys(textsOf).map((tag) => [tag, textsIn(tag).name])
+  return Object.keys(languageTexts).map((tag) => [tag, textsIn(tag).name])
 }
 
 /** Returns the texts of the pages in the language of the current request. */
@@ -63,7 +63,7 @@ export function localeOf(requestHeaders: Headers): string {
  */
 export function textsIn(language: string): Texts {
   const tag = isLanguage(language) ? language : 'en'
-  made[tag] ??= textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+  made[tag] ??= languageTexts[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
   return made[tag]
 }
 

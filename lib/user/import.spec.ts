@@ -44,6 +44,13 @@ test.each(Object.entries(wrong))(
   },
 )
 
+test('a quote in the wrong place or a line break in a field hides no later line', () => {
+  const csv = '"ada@example.com"x\nb"ob@example.com\n"eve\n@example.com"\ncarol\n"dan\n'
+  expect(() => readUsers(csv)).toThrow(
+    /Line 1: not of .*\nLine 2: not of .*\nLine 3: not an email .*\nLine 5: not an email .*\nLine 6: not of .*$/,
+  )
+})
+
 test('at most 20 problems are listed', () => {
   expect(() => readUsers('x\n'.repeat(30))).toThrow(/Line 20: .*\n… and 10 more\.$/)
 })

@@ -1,3 +1,4 @@
+import { parse } from 'csv-parse/sync'
 import { emailDomain, emailForms, parseEmailAddress } from '../contract/email-address'
 import { mayUsePassword } from '../database/conditions'
 import { transaction } from '../database/transaction'
@@ -7,6 +8,7 @@ const maxUsers = 50_000 // more would exceed the time limit of a transaction
 const maxProblems = 20
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/
 const header = 'email,password_hash'
+const headers = ['email', header]
 
 type ImportedUser = { email: string; emailDomain: string; passwordHash: string | null }
 
@@ -17,23 +19,16 @@ type ImportedUser = { email: string; emailDomain: string; passwordHash: string |
 export function readUsers(csv: string): ImportedUser[] {
   const users = new Map<string, ImportedUser>()
   const problems: string[] = []
-  const lines = csv.replace(/^\uFEFF/, '').split(/\r?\n/)
 
-  for (const [index, line] of lines.entries()) {
-    const wrong = (problem: string) => problems.push(`Line ${index + 1}: ${problem}`)
-    const fields = /^("?)([^",]*)\1(?:,("?)([^",]*)\3)?$/.exec(line)
-    const [given = '', hash = ''] = [fields?.[2], fields?.[4]].map((field) =>
-      field?.trim(),
-    )
-
-    if (
-      line.trim() === '' ||
-      (index === 0 && [header, 'email'].includes(line.replaceAll('"', '').toLowerCase()))
-    )
-      continue
-
+  for (const { line, fields } of readRecords(csv)) {
+    if (line === 1 && headers.includes(fields.join().toLowerCase())) continue
+    const wrong = (problem: string) => problems.push(`Line ${line}: ${problem}`)
+    const [given = '', hash = ''] = fields
     const email = parseEmailAddress(given.toLowerCase())
-    if (!fields) wrong(`not of the form ${header}`)
+
+    // a quote is in no address and in no hash: it is in the wrong place
+    if (fields.length > 2 || fields.join().includes('"'))
+      wrong(`not of the form ${header}`)
     else if (!email) wrong('not an email address, like ada@example.com')
     else if (users.has(email)) wrong(`${email} appears twice`)
     else if (hash && !bcryptHash.test(hash))
@@ -51,6 +46,27 @@ export function readUsers(csv: string): ImportedUser[] {
   if (problems.length > 0) throw new UsageError(nothingAdded(problems))
 
   return [...users.values()]
+}
+
+/** Returns the records that are not blank, with the numbers of their first lines. */
+function readRecords(csv: string): { line: number; fields: string[] }[] {
+  const records: { line: number; fields: string[] }[] = []
+  let line = 1
+
+  parse(csv, {
+    bom: true,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    relax_quotes: true, // otherwise, a quote in the wrong place would hide later lines
+    skip_records_with_error: true,
+    on_record: (fields: string[], { lines }) => {
+      records.push({ line, fields: fields.map((field) => field.trim()) })
+      line = lines + 1
+    },
+    on_skip: () => void records.push({ line, fields: ['"'] }), // no closing quote
+  })
+
+  return records.filter(({ fields }) => fields.length > 1 || fields[0] !== '')
 }
 
 /**
