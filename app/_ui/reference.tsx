@@ -8,7 +8,7 @@ type Properties = {
   /**
    * The ID of a request, as in its log line. `#` if the ID is in the fragment of the URL.
    */
-  id?: string
+  id: string | undefined
   shared: Pick<Texts['shared'], 'requestId' | 'copy' | 'copied'>
 }
 
