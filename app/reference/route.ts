@@ -11,11 +11,11 @@ type Schema = z.core.JSONSchema.BaseSchema
 
 const { info, paths, components } = openApiDocument
 const headersByName: Record<string, { description?: string }> = components.headers
-const main = `<p>${inHtml(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
-<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${inHtml(summary)}</li>`)}</ul></nav>
+const main = `<p>${formatText(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
+<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${formatText(summary)}</li>`)}</ul></nav>
 ${each(operations, section)}
 <h2>Headers of every response, unless it says otherwise</h2>
-<dl>${usualHeaders.map((name) => term(inCode(name), headersByName[name]!.description)).join('')}</dl>`
+<dl>${usualHeaders.map((name) => term(formatCode(name), headersByName[name]!.description)).join('')}</dl>`
 
 /** Shows /openapi.json as a page, in English. */
 export function GET({ headers }: Request): Response {
@@ -35,7 +35,7 @@ function section(id: string, operation: Operation): string {
     operation
   const { responses } = paths[path]![method.toLowerCase()]!
   return `<section id="${id}"><h2>${linkTo(id, operation)}</h2>
-<p><strong>${inHtml(summary)}</strong> ${inHtml(description)}</p>
+<p><strong>${formatText(summary)}</strong> ${formatText(description)}</p>
 ${session ? `<p>The session JWT, as a Bearer token or in the cookie, is ${session}.</p>` : ''}
 ${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
 <h3>Response body</h3>${body(operation.response, operation.responseExample)}
@@ -56,10 +56,10 @@ function response(status: string, own: ResponseObject, operation: Operation): st
     .filter(([name, { $ref }]) => !$ref || !usualHeaders.includes(name))
     .map(
       ([name, header]) =>
-        `<br>Header ${inCode(name)}: ${inHtml({ ...headersByName[name], ...header }.description!)}`,
+        `<br>Header ${formatCode(name)}: ${formatText({ ...headersByName[name], ...header }.description!)}`,
     )
 
-  return term([status, ...codes].map(inCode).join(' '), description, list.join(''))
+  return term([status, ...codes].map(formatCode).join(' '), description, list.join(''))
 }
 
 function body(schema: z.ZodType, example?: object): string {
@@ -72,7 +72,7 @@ function body(schema: z.ZodType, example?: object): string {
  */
 function fields({ properties = {}, required = [] }: Schema, path = ''): string {
   return each(properties as Record<string, Schema>, (name, field) => {
-    const title = `${inCode(path + name)} ${typeOf(field)}${required.includes(name) ? '' : ', optional'}`
+    const title = `${formatCode(path + name)} ${describeType(field)}${required.includes(name) ? '' : ', optional'}`
     const nested = field.items
       ? fields(field.items as Schema, `${path}${name}[].`)
       : fields(field, `${path}${name}.`)
@@ -80,7 +80,7 @@ function fields({ properties = {}, required = [] }: Schema, path = ''): string {
   })
 }
 
-function typeOf({
+function describeType({
   type,
   items,
   const: only,
@@ -88,11 +88,11 @@ function typeOf({
   format,
   pattern,
 }: Schema): string {
+  if (items) return `array of ${describeType(items as Schema)}`
+
+  const name = [type].flat().join(' or ')
   const limit = values?.join(' | ') ?? only ?? format ?? pattern
-  if (items) return `array of ${typeOf(items as Schema)}`
-  return (
-    [type].flat().join(' or ') + (limit === undefined ? '' : `, ${inCode(String(limit))}`)
-  )
+  return limit === undefined ? name : `${name}, ${formatCode(String(limit))}`
 }
 
 function each<Value>(
@@ -107,17 +107,18 @@ function linkTo(
   id: string,
   { method, path }: Pick<Operation, 'method' | 'path'>,
 ): string {
-  return `<a href="#${id}">${inCode(`${method} ${path}`)}</a>`
+  return `<a href="#${id}">${formatCode(`${method} ${path}`)}</a>`
 }
 
 function term(title: string, description = '', more = ''): string {
-  return `<dt>${title}</dt><dd>${inHtml(description)}${more}</dd>`
+  return `<dt>${title}</dt><dd>${formatText(description)}${more}</dd>`
 }
 
-function inCode(text: string): string {
+function formatCode(text: string): string {
   return `<code>${escapeHtml(text)}</code>`
 }
 
-function inHtml(text: string): string {
+/** Returns HTML for a text, with code in backticks. */
+function formatText(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }
