@@ -21,13 +21,13 @@ export function Reference({ id: given, shared }: Properties) {
   useEffect(() => setInUrl(/^#([\da-f-]{32,36})$/.exec(location.hash)?.[1]), [])
   const id = given === '#' ? inUrl : given
 
+  if (!id) return null
+
   return (
-    id && (
-      <div className="reference">
-        <span id="reference">{shared.requestId}</span>
-        <code translate="no">{id}</code>
-        <CopyButton text={id} shared={shared} aria-describedby="reference" />
-      </div>
-    )
+    <div className="reference">
+      <span id="reference">{shared.requestId}</span>
+      <code translate="no">{id}</code>
+      <CopyButton text={id} shared={shared} aria-describedby="reference" />
+    </div>
   )
 }

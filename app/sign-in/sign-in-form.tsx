@@ -73,7 +73,7 @@ export function SignInForm(properties: Properties) {
   )
 }
 
-/** The stages of the form, and what it sends. */
+/** The state of the form, and what it sends. */
 function useSignIn({
   texts,
   passwordTexts,
@@ -82,11 +82,9 @@ function useSignIn({
   next,
   destination,
 }: Properties) {
-  const [stage, setStage] = useState<Stage>(emailFirst ? 'email' : 'both')
-  const form = useForm(
-    true,
-    rejection ? { field: emailFirst ? 'email' : 'password', text: rejection } : null,
-  )
+  const firstField = emailFirst ? 'email' : 'password'
+  const form = useForm(true, rejection ? { field: firstField, text: rejection } : null)
+  const { stage, enter } = useStage(emailFirst ? 'email' : 'both', form)
 
   async function submit(): Promise<void> {
     const email = form.input('email')!.value.trim()
@@ -129,20 +127,27 @@ function useSignIn({
     location.replace(destination) // `replace` makes the Back button skip this page
   }
 
+  return { form, stage, enter, submit }
+}
+
+/** The stage of the form. Another stage moves the focus to its field. */
+function useStage(first: Stage, form: FormState) {
+  const [stage, setStage] = useState(first)
+  const shown = useRef(stage)
+
   function enter(wanted: Stage): void {
     setStage(wanted)
     form.setStep({ kind: 'ready' })
     form.setProblem(null)
   }
 
-  const shown = useRef(stage)
   useEffect(() => {
     if (shown.current !== stage)
       form.input(stage === 'email' ? 'email' : 'password')?.focus()
     shown.current = stage
   }, [stage])
 
-  return { form, stage, enter, submit }
+  return { stage, enter }
 }
 
 /** Finds out whether an email address leads to an identity provider. */
