@@ -25,21 +25,9 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
         }}
       >
         <main>
-          {texts.map(({ language, title, body, reload }, index) => {
-            const Heading = index === 0 ? 'h1' : 'h2'
-            return (
-              <div key={language} lang={language} dir="auto">
-                <Heading>{title}</Heading>
-                <p>{body}</p>
-                <p>
-                  {/* An empty href is the current URL. */}
-                  <a href="" style={{ color: 'inherit' }}>
-                    {reload}
-                  </a>
-                </p>
-              </div>
-            )
-          })}
+          {texts.map((each, index) => (
+            <Apology key={each.language} {...each} isFirst={index === 0} />
+          ))}
           {error.digest && (
             <p>
               Support reference: <code translate="no">{error.digest}</code>
@@ -48,5 +36,27 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
         </main>
       </body>
     </html>
+  )
+}
+
+function Apology({
+  language,
+  title,
+  body,
+  reload,
+  isFirst,
+}: (typeof texts)[number] & { isFirst: boolean }) {
+  const Heading = isFirst ? 'h1' : 'h2'
+  return (
+    <div lang={language} dir="auto">
+      <Heading>{title}</Heading>
+      <p>{body}</p>
+      <p>
+        {/* An empty href is the current URL. */}
+        <a href="" style={{ color: 'inherit' }}>
+          {reload}
+        </a>
+      </p>
+    </div>
   )
 }

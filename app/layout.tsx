@@ -27,30 +27,7 @@ export default async function Layout({ children }: { children: React.ReactNode }
   // including React.
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
-      <head>
-        <meta name="color-scheme" content="light dark" />
-        {themeColors.map(([color, media]) => (
-          <meta key={media} name="theme-color" content={color} media={media} />
-        ))}
-        <meta name="format-detection" content="telephone=no" />
-        <meta name="robots" content="noindex" />
-        <link rel="icon" href={icon} />
-        {touchIcon && <link rel="apple-touch-icon" href={touchIcon} />}
-        <Inlined
-          nonce={nonce}
-          secrets={secretNames.join(' ')}
-          brandStyles={brandStyles()}
-        />
-        <noscript>
-          <style
-            nonce={nonce}
-            suppressHydrationWarning
-            dangerouslySetInnerHTML={{
-              __html: '.needs-script,.languages,.show{display:none!important}',
-            }}
-          />
-        </noscript>
-      </head>
+      <Head nonce={nonce} />
       <body>
         <Brand app={app} />
         <main className="card">
@@ -59,5 +36,34 @@ export default async function Layout({ children }: { children: React.ReactNode }
         <Footer language={language} texts={footer} />
       </body>
     </html>
+  )
+}
+
+function Head({ nonce }: { nonce: string | undefined }) {
+  return (
+    <head>
+      <meta name="color-scheme" content="light dark" />
+      {themeColors.map(([color, media]) => (
+        <meta key={media} name="theme-color" content={color} media={media} />
+      ))}
+      <meta name="format-detection" content="telephone=no" />
+      <meta name="robots" content="noindex" />
+      <link rel="icon" href={icon} />
+      {touchIcon && <link rel="apple-touch-icon" href={touchIcon} />}
+      <Inlined
+        nonce={nonce}
+        secrets={secretNames.join(' ')}
+        brandStyles={brandStyles()}
+      />
+      <noscript>
+        <style
+          nonce={nonce}
+          suppressHydrationWarning
+          dangerouslySetInnerHTML={{
+            __html: '.needs-script,.languages,.show{display:none!important}',
+          }}
+        />
+      </noscript>
+    </head>
   )
 }

@@ -3,8 +3,9 @@ import { lookUp } from '@/app/look-up'
 import * as routes from '@/lib/contract/routes'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { cookieOf } from '@/lib/session/cookie'
-import { findRefreshableSession, findSession } from '@/lib/session/find'
+import { findRefreshableSession, findSession, type LiveSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
+import type { Texts } from '@/lib/texts/en'
 import { localeOf, texts } from '@/lib/texts/language'
 import { Address } from './_ui/address'
 import sessionScript from './_ui/inline/session.inline.js?raw'
@@ -16,94 +17,138 @@ import { LocalTimes, Time } from './_ui/time'
  * `/?next=…` to renew sessions.
  */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
-  const { app, account, home, shared } = await texts()
-  const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL, PUBLIC_URL } = env()
   const requestHeaders = await headers()
-  const token = cookieOf(requestHeaders, 'session')
-  const refreshToken = cookieOf(requestHeaders, 'refresh')
-  const valid = token ? await lookUp('a session', findSession(token)) : null
+  const valid = await findValidSession(requestHeaders)
+  const session = valid ?? (await findExpiredSession(requestHeaders))
 
-  const session =
-    valid ??
-    (refreshToken
-      ? await lookUp('a session', findRefreshableSession(refreshToken))
-      : null)
-
+  const pageTexts = await texts()
   const { next: wanted, 'signed-out': signedOut } = await searchParams
-  const next = nextDestination(wanted, PUBLIC_URL, DASHBOARD_URL)
+  const next = nextDestination(wanted, env().PUBLIC_URL, env().DASHBOARD_URL)
 
-  if (!session) {
-    return (
-      <Screen
-        app={app}
-        title={signedOut === undefined ? home.signedOut : home.justSignedOut}
-      >
-        <p>
-          {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
-        </p>
-        {!isThisPage(SIGN_IN_URL) && (
-          <Actions links={[[signInPageUrl(SIGN_IN_URL, next), shared.signIn]]} />
-        )}
-        {FORGOT_PASSWORD_URL && (
-          <p className="note">
-            <a href={FORGOT_PASSWORD_URL}>{home.forgotPassword}</a>
-          </p>
-        )}
-        {process.env.NODE_ENV === 'development' && (
-          <p className="note">
-            <a href="/preview">Development</a>
-          </p>
-        )}
-      </Screen>
-    )
-  }
-
-  const locale = localeOf(requestHeaders)
-  const nonce = requestHeaders.get('x-nonce')
-  const destination = next ?? (isThisPage(DASHBOARD_URL) ? null : DASHBOARD_URL)
+  if (!session)
+    return <SignedOut texts={pageTexts} next={next} isNew={signedOut !== undefined} />
 
   return (
     <>
       <script
-        nonce={nonce ?? undefined}
+        nonce={requestHeaders.get('x-nonce') ?? undefined}
         data-refresh-path={routes.refreshSession.path}
         data-renew={!valid || next ? '' : undefined}
         data-next={next ?? undefined}
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: sessionScript }}
       />
-      <Screen app={app} title={home.signedIn} icon="good">
-        <dl className="facts">
-          <dt>{home.as}</dt>
-          <dd>
-            <Address email={session.email} />
-          </dd>
-          <dt>{home.until}</dt>
-          <dd>
-            <Time instant={session.endsAt.toISOString()} locale={locale} />
-          </dd>
-        </dl>
-        <LocalTimes nonce={nonce} locale={locale} />
-        <form
-          id="sign-out"
-          className="actions"
-          method="post"
-          action={routes.signOutOfPages.path}
-        >
-          {destination && (
-            <a className="button" href={destination}>
-              {next ? shared.goOn : home.open}
-            </a>
-          )}
-          <a className="button quiet" href="/account">
-            {account.title}
-          </a>
-          <button className="button quiet" type="submit">
-            {home.signOut}
-          </button>
-        </form>
-      </Screen>
+      <SignedIn {...{ session, next, requestHeaders }} texts={pageTexts} />
     </>
+  )
+}
+
+async function findValidSession(requestHeaders: Headers): Promise<LiveSession | null> {
+  const token = cookieOf(requestHeaders, 'session')
+  return token ? lookUp('a session', findSession(token)) : null
+}
+
+/** Returns the session that the script of this page can renew, or null. */
+async function findExpiredSession(requestHeaders: Headers): Promise<LiveSession | null> {
+  const token = cookieOf(requestHeaders, 'refresh')
+  return token ? lookUp('a session', findRefreshableSession(token)) : null
+}
+
+/** `isNew`: the user has just signed out. */
+function SignedOut({
+  texts: { app, home, shared },
+  next,
+  isNew,
+}: {
+  texts: Texts
+  next: string | null
+  isNew: boolean
+}) {
+  const { SIGN_IN_URL, FORGOT_PASSWORD_URL } = env()
+  const hasLink = !isThisPage(SIGN_IN_URL)
+
+  return (
+    <Screen app={app} title={isNew ? home.justSignedOut : home.signedOut}>
+      <p>
+        {home.signedOutBody} {!hasLink && home.signedOutWithoutLink}
+      </p>
+      {hasLink && <Actions links={[[signInPageUrl(SIGN_IN_URL, next), shared.signIn]]} />}
+      {FORGOT_PASSWORD_URL && (
+        <p className="note">
+          <a href={FORGOT_PASSWORD_URL}>{home.forgotPassword}</a>
+        </p>
+      )}
+      {process.env.NODE_ENV === 'development' && (
+        <p className="note">
+          <a href="/preview">Development</a>
+        </p>
+      )}
+    </Screen>
+  )
+}
+
+function SignedIn({
+  texts,
+  session,
+  next,
+  requestHeaders,
+}: {
+  texts: Texts
+  session: LiveSession
+  next: string | null
+  requestHeaders: Headers
+}) {
+  const { app, home } = texts
+  const locale = localeOf(requestHeaders)
+
+  return (
+    <Screen app={app} title={home.signedIn} icon="good">
+      <dl className="facts">
+        <dt>{home.as}</dt>
+        <dd>
+          <Address email={session.email} />
+        </dd>
+        <dt>{home.until}</dt>
+        <dd>
+          <Time instant={session.endsAt.toISOString()} locale={locale} />
+        </dd>
+      </dl>
+      <LocalTimes nonce={requestHeaders.get('x-nonce')} locale={locale} />
+      <NextSteps texts={texts} next={next} />
+    </Screen>
+  )
+}
+
+/** Where the user can go. A form, because one button signs out. */
+function NextSteps({
+  texts: { account, home, shared },
+  next,
+}: {
+  texts: Texts
+  next: string | null
+}) {
+  const { DASHBOARD_URL } = env()
+  const destination = next ?? (isThisPage(DASHBOARD_URL) ? null : DASHBOARD_URL)
+
+  return (
+    <form
+      id="sign-out"
+      className="actions"
+      method="post"
+      action={routes.signOutOfPages.path}
+    >
+      {destination && (
+        <a className="button" href={destination}>
+          {next ? shared.goOn : home.open}
+        </a>
+      )}
+      <a className="button quiet" href="/account">
+        {account.title}
+      </a>
+      <button className="button quiet" type="submit">
+        {home.signOut}
+      </button>
+    </form>
   )
 }
 

@@ -55,7 +55,9 @@ export function codeProblem(
   const { code, issue } = outcome
   if (code === 'SECOND_FACTOR_LOCKED') return { field: 'code', text: texts.issues.locked }
   if (code !== 'SECOND_FACTOR_INVALID') return { field: 'password', text: texts.expired }
-  const { used, wrong } =
-    issue?.path[0] === 'recoveryCode' ? texts.issues.recoveryCode : texts.issues.code
+
+  const isRecoveryCode = issue?.path[0] === 'recoveryCode'
+  const { used, wrong } = texts.issues[isRecoveryCode ? 'recoveryCode' : 'code']
+
   return { field: 'code', text: issue?.code === 'used_code' ? used : wrong }
 }

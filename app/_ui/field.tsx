@@ -4,7 +4,7 @@ type Properties = React.ComponentProps<'input'> & {
   label: string
   hint?: string
   /** The error. `prefix` is the word that screen readers say before the error. */
-  error?: string | false | null
+  error?: string | false | null | undefined
   prefix: string
   /** Rendered in the field, after the input. */
   button?: React.ReactNode
@@ -32,12 +32,7 @@ export function Field({
           {hint}
         </p>
       )}
-      {error && (
-        <p id={`${id}-error`} className="field-error" role="alert">
-          <span className="visually-hidden">{prefix}</span>
-          <span>{error}</span>
-        </p>
-      )}
+      {error && <FieldError {...{ id, prefix, error }} />}
       <div className="input">
         <input
           id={id}
@@ -54,5 +49,22 @@ export function Field({
       </div>
       {children}
     </div>
+  )
+}
+
+function FieldError({
+  id,
+  prefix,
+  error,
+}: {
+  id: string
+  prefix: string
+  error: string
+}) {
+  return (
+    <p id={`${id}-error`} className="field-error" role="alert">
+      <span className="visually-hidden">{prefix}</span>
+      <span>{error}</span>
+    </p>
   )
 }

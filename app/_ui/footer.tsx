@@ -30,25 +30,31 @@ export function Footer({
           ))}
         </ul>
       )}
-      <label className="languages">
-        <svg viewBox="0 0 24 24" aria-hidden="true">
-          <path d="M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17zM3.5 12h17M12 3.5c-5 5-5 12 0 17M12 3.5c5 5 5 12 0 17" />
-        </svg>
-        <span className="visually-hidden">{texts.language}</span>
-        <select
-          id="language"
-          name="language"
-          autoComplete="off"
-          defaultValue={language}
-          translate="no"
-        >
-          {languages().map(([tag, name]) => (
-            <option key={tag} value={tag} lang={tag}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <LanguageList language={language} label={texts.language} />
     </footer>
+  )
+}
+
+function LanguageList({ language, label }: { language: string; label: string }) {
+  return (
+    <label className="languages">
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <path d="M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17zM3.5 12h17M12 3.5c-5 5-5 12 0 17M12 3.5c5 5 5 12 0 17" />
+      </svg>
+      <span className="visually-hidden">{label}</span>
+      <select
+        id="language"
+        name="language"
+        autoComplete="off"
+        defaultValue={language}
+        translate="no"
+      >
+        {languages().map(([tag, name]) => (
+          <option key={tag} value={tag} lang={tag}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }

@@ -5,7 +5,13 @@ import type { Outcome } from '@/app/_ui/post'
 import type { Texts } from '@/lib/texts/en'
 import { Reference } from './reference'
 import { takeFocus } from './screen'
-import { isRetryable, markPageReady, maxRetries, useAttempts } from './use-attempts'
+import {
+  isRetryable,
+  markPageReady,
+  maxRetries,
+  type Step,
+  useAttempts,
+} from './use-attempts'
 import { useWait, WaitText } from './wait'
 
 const longWaitSeconds = 60 // after `maxRetries` failed retries
@@ -22,24 +28,14 @@ export type Problem = { field: 'email' | 'password' | 'code'; text: string }
  */
 export function useForm(isUsable = true, first: Problem | null = null) {
   const { step, retries, setStep, track } = useAttempts(isUsable)
-  const [problem, setProblem] = useState(first)
-  const element = useRef<HTMLFormElement>(null)
+  const { problem, setProblem, element, input } = useFields(first)
   const isSending = useRef(false)
 
   const canRetry = isRetryable(step)
   const gaveUp = canRetry && step.kind !== 'offline' && retries >= maxRetries
-  const wait = useWait(
-    Math.max('waitSeconds' in step ? step.waitSeconds : 0, gaveUp ? longWaitSeconds : 0),
-    step,
-  )
-
+  const askedSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
+  const wait = useWait(Math.max(askedSeconds, gaveUp ? longWaitSeconds : 0), step)
   const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
-
-  const input = (name: Problem['field']) =>
-    element.current?.elements.namedItem(name) as HTMLInputElement | null
-  useEffect(() => {
-    if (problem) input(problem.field)?.focus()
-  }, [problem])
 
   /**
    * Makes an attempt unless a field has an error. Returns null if it made none, for
@@ -64,20 +60,26 @@ export function useForm(isUsable = true, first: Problem | null = null) {
     return outcome
   }
 
-  return {
-    step,
-    setStep,
-    problem,
-    setProblem,
-    element,
-    input,
-    send,
-    canRetry,
-    gaveUp,
-    wait,
-    pending,
-  }
+  const fields = { problem, setProblem, element, input }
+  return { ...fields, step, setStep, send, canRetry, gaveUp, wait, pending }
 }
+
+/** The fields of a form, and the error of one of them, which gets the focus. */
+function useFields(first: Problem | null) {
+  const [problem, setProblem] = useState(first)
+  const element = useRef<HTMLFormElement>(null)
+
+  const input = (name: Problem['field']) =>
+    element.current?.elements.namedItem(name) as HTMLInputElement | null
+
+  useEffect(() => {
+    if (problem) input(problem.field)?.focus()
+  }, [problem])
+
+  return { problem, setProblem, element, input }
+}
+
+type FormState = ReturnType<typeof useForm>
 
 type Message = { title: string; body: string }
 type Messages = Record<'limited' | 'unavailable' | 'unknown' | 'failed', Message> & {
@@ -87,10 +89,10 @@ type Messages = Record<'limited' | 'unavailable' | 'unknown' | 'failed', Message
 export type PageTexts = { app: string; language: string; shared: Texts['shared'] }
 
 type Properties = PageTexts & {
-  form: ReturnType<typeof useForm>
+  form: FormState
   texts: Messages & { sending: string; early?: string; slow?: string }
   title: string
-  /** The title of the browser tab. */
+  /** The title of the browser tab. By default, `title`. */
   tab?: string
   intro?: React.ReactNode
   submit: string
@@ -108,102 +110,118 @@ type Properties = PageTexts & {
  * A form that keeps its input after an error. Shows an error of a field at that field,
  * other errors above the form.
  */
-export function Form({
-  form,
-  app,
-  language,
-  shared,
-  texts,
-  title,
-  intro,
-  submit,
-  onSubmit,
-  ...rest
-}: Properties) {
-  const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
-  const { tab = title, action, scripts, children } = rest
-  const { limited, unavailable, unknown, failed } = texts
+export function Form(properties: Properties) {
+  const { form, app, shared, title, tab = title, onSubmit } = properties
+  const { step, setStep, problem, setProblem } = form
+  const message = chooseMessage(properties)
+  useReadyPage(form, onSubmit)
 
-  const messages: Partial<Record<string, Message>> = {
-    limited,
-    unavailable,
-    offline: shared.offline,
-    unknown,
-    failed,
+  function forgetErrors(changed: HTMLInputElement): void {
+    setProblem(null)
+
+    // the limit that was reached may be that of the previous address
+    if (step.kind === 'limited' && changed.name === 'email') setStep({ kind: 'ready' })
   }
 
-  const message = (form.gaveUp && texts.gaveUp) || messages[step.kind]
+  return (
+    <>
+      <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? tab} – ${app}`}</title>
+      {message && <Banner key={message.title} {...properties} message={message} />}
+      <h1>{title}</h1>
+      {properties.intro}
+      <form
+        className="form"
+        method="post"
+        action={properties.action}
+        noValidate
+        {...(properties.scripts && { [properties.scripts]: '' })}
+        ref={form.element}
+        onSubmit={(event) => {
+          event.preventDefault()
+          onSubmit()
+        }}
+        onInput={({ target }) => forgetErrors(target as HTMLInputElement)}
+      >
+        {properties.children}
+        <SubmitButton {...properties} />
+      </form>
+      <Progress {...properties} step={step} />
+    </>
+  )
+}
 
+/** Returns the message above the form, if any. */
+function chooseMessage({ form, texts, shared }: Properties): Message | undefined {
+  if (form.gaveUp && texts.gaveUp) return texts.gaveUp
+
+  const { limited, unavailable, unknown, failed } = texts
+  const { offline } = shared
+  const messages = { limited, unavailable, offline, unknown, failed }
+
+  return (messages as Partial<Record<string, Message>>)[form.step.kind]
+}
+
+/** Marks the page as ready, and submits a form that the user submitted before. */
+function useReadyPage({ setStep }: FormState, onSubmit: () => void): void {
   useLayoutEffect(() => {
     if (markPageReady()) onSubmit()
   }, [])
 
   useEffect(() => {
     // resets a page that was restored from the back-forward cache
-    const reset = ({ persisted }: PageTransitionEvent) =>
-      persisted && setStep({ kind: 'ready' })
+    const reset = ({ persisted }: PageTransitionEvent) => {
+      if (persisted) setStep({ kind: 'ready' })
+    }
     addEventListener('pageshow', reset)
     return () => removeEventListener('pageshow', reset)
   }, [setStep])
+}
+
+function Banner({
+  form: { step, canRetry, wait },
+  shared,
+  language,
+  message: { title, body },
+}: Properties & { message: Message }) {
+  return (
+    <div className={`banner ${step.kind}`} role="alert" tabIndex={-1} ref={takeFocus}>
+      <h2>{title}</h2>
+      <p>{body}</p>
+      {canRetry && <WaitText {...{ shared, language, wait }} />}
+      <Reference
+        id={step.kind === 'failed' ? step.requestId : undefined}
+        shared={shared}
+      />
+    </div>
+  )
+}
+
+function SubmitButton({ form, shared, texts, submit }: Properties) {
+  const { canRetry, wait, pending } = form
+  const label = canRetry ? shared.tryAgain : submit
 
   return (
-    <>
-      <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? tab} – ${app}`}</title>
-      {message && (
-        <div
-          className={`banner ${step.kind}`}
-          role="alert"
-          tabIndex={-1}
-          ref={takeFocus}
-          key={message.title}
-        >
-          <h2>{message.title}</h2>
-          <p>{message.body}</p>
-          {canRetry && <WaitText {...{ shared, language, wait }} />}
-          <Reference
-            id={step.kind === 'failed' ? step.requestId : undefined}
-            shared={shared}
-          />
-        </div>
+    <button
+      className="button wide"
+      type="submit"
+      aria-disabled={pending || (canRetry && !wait.isOver)}
+      aria-describedby={canRetry ? 'wait' : undefined}
+      data-busy={pending ? '' : undefined}
+    >
+      {pending ? texts.sending : label}
+    </button>
+  )
+}
+
+/** What a screen reader announces while the form is being sent. */
+function Progress({ step, texts }: { step: Step; texts: Properties['texts'] }) {
+  return (
+    <p className="note" role="status">
+      {step.kind === 'ready' && <span className="early">{texts.early}</span>}
+      {step.kind === 'sending' && (
+        <span className="visually-hidden">{texts.sending}</span>
       )}
-      <h1>{title}</h1>
-      {intro}
-      <form
-        className="form"
-        method="post"
-        action={action}
-        noValidate
-        {...(scripts && { [scripts]: '' })}
-        ref={form.element}
-        onSubmit={(event) => {
-          event.preventDefault()
-          onSubmit()
-        }}
-        onInput={({ target }) => {
-          setProblem(null)
-          // the limit that was reached may be that of the previous address
-          if (step.kind === 'limited' && (target as HTMLInputElement).name === 'email')
-            setStep({ kind: 'ready' })
-        }}
-      >
-        {children}
-        <button
-          className="button wide"
-          type="submit"
-          aria-disabled={pending || (canRetry && !wait.isOver)}
-          aria-describedby={canRetry ? 'wait' : undefined}
-          data-busy={pending ? '' : undefined}
-        >
-          {pending ? texts.sending : canRetry ? shared.tryAgain : submit}
-        </button>
-      </form>
-      <p className="note" role="status">
-        {step.kind === 'ready' && <span className="early">{texts.early}</span>}
-        {step.kind === 'sending' && (
-          <span className="visually-hidden">{texts.sending}</span>
-        )}
-        {step.kind === 'slow' && <span>{texts.slow}</span>}
-      </p>
-    </>
+      {step.kind === 'slow' && <span>{texts.slow}</span>}
+    </p>
   )
 }

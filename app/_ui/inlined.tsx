@@ -13,7 +13,7 @@ const scripts = isServer
   : ''
 const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles : ''
 
-type Properties = { nonce?: string; secrets: string; brandStyles: string }
+type Properties = { nonce: string | undefined; secrets: string; brandStyles: string }
 
 /**
  * The scripts and styles in the head of every page. Imports them: React would send them

@@ -1,22 +1,22 @@
 import type { ErrorCode, Issue } from '../../lib/contract/errors'
 
-export type Outcome = { requestId?: string } & (
-  | ({ kind: 'done'; code?: ErrorCode } & Content)
+export type Outcome = { requestId?: string | undefined } & (
+  | ({ kind: 'done'; code?: ErrorCode | undefined } & Content)
   | { kind: 'failed' | 'offline' | 'unknown' }
-  | { kind: 'rejected'; code: ErrorCode; issue?: Issue }
+  | { kind: 'rejected'; code: ErrorCode; issue?: Issue | undefined }
   | { kind: 'limited' | 'unavailable'; waitSeconds: number }
 )
 
 /** The parts of a response that pages need. Tokens are not among them. */
 export type Content = {
-  secret?: string
-  uri?: string
-  enrolment?: string
-  recoveryCodes?: string[]
-  returnTo?: string
+  secret?: string | undefined
+  uri?: string | undefined
+  enrolment?: string | undefined
+  recoveryCodes?: string[] | undefined
+  returnTo?: string | undefined
 }
 
-export type Sent = { requestId?: string; response: Promise<Response> }
+export type Sent = { requestId?: string | undefined; response: Promise<Response> }
 
 type Body = Content & {
   ok?: boolean
@@ -44,15 +44,15 @@ export async function outcomeOf({
   requestId: sentId,
   response: pending,
 }: Sent): Promise<Outcome> {
-  const response = await pending.catch(() => null)
+  const response = await receive(pending)
   if (!response) return { kind: 'unknown', requestId: sentId }
 
-  // {} if the body is incomplete, or sent by a proxy
-  const body: Body = (await response.json().catch(() => null)) ?? {}
+  const body = await readBody(response)
   const { ok, code, issues, outcome, secret, uri, enrolment, recoveryCodes, returnTo } =
     body
   const requestId = body.requestId ?? response.headers.get('x-request-id') ?? sentId
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
+
   if (ok || code === 'SECOND_FACTOR_REQUIRED')
     return { kind: 'done', code, secret, uri, enrolment, recoveryCodes, returnTo }
 
@@ -65,4 +65,18 @@ export async function outcomeOf({
     return { kind: 'rejected', code, issue: issues?.[0], requestId }
 
   return { kind: 'failed', requestId }
+}
+
+/** Resolves to null if there is no response. */
+function receive(pending: Promise<Response>): Promise<Response | null> {
+  return pending.catch(() => null)
+}
+
+/** Returns the body of a response: {} if it is incomplete, or sent by a proxy. */
+async function readBody(response: Response): Promise<Body> {
+  try {
+    return (await response.json()) ?? {}
+  } catch {
+    return {}
+  }
 }

@@ -8,7 +8,7 @@ type Properties = {
   /**
    * The ID of a request, as in its log line. `#` if the ID is in the fragment of the URL.
    */
-  id?: string
+  id: string | undefined
   shared: Pick<Texts['shared'], 'requestId' | 'copy' | 'copied'>
 }
 
@@ -21,13 +21,13 @@ export function Reference({ id: given, shared }: Properties) {
   useEffect(() => setInUrl(/^#([\da-f-]{32,36})$/.exec(location.hash)?.[1]), [])
   const id = given === '#' ? inUrl : given
 
+  if (!id) return null
+
   return (
-    id && (
-      <div className="reference">
-        <span id="reference">{shared.requestId}</span>
-        <code translate="no">{id}</code>
-        <CopyButton text={id} shared={shared} aria-describedby="reference" />
-      </div>
-    )
+    <div className="reference">
+      <span id="reference">{shared.requestId}</span>
+      <code translate="no">{id}</code>
+      <CopyButton text={id} shared={shared} aria-describedby="reference" />
+    </div>
   )
 }

@@ -3,14 +3,14 @@ import { Icon, type IconName } from './icon'
 type Properties = {
   app: string
   title: string
-  /** The title of the browser tab. */
+  /** The title of the browser tab. By default, `title`. */
   tab?: string
   icon?: IconName
   /**
    * Moves the focus to the heading, so that a screen reader continues there. For a screen
    * that replaces another.
    */
-  focus?: boolean
+  focus?: boolean | undefined
   children: React.ReactNode
 }
 

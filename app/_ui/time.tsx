@@ -22,7 +22,7 @@ export function Time({ instant, locale }: { instant: string; locale: string }) {
   return (
     <>
       <time dateTime={instant} suppressHydrationWarning>
-        {formatOf(locale).format(new Date(instant))}
+        {findFormat(locale).format(new Date(instant))}
       </time>{' '}
       ({inRelativeTime(seconds, locale)})
     </>
@@ -42,11 +42,13 @@ export function LocalTimes({ nonce, locale }: { nonce: string | null; locale: st
   )
 }
 
-function formatOf(locale: string): Intl.DateTimeFormat {
+function findFormat(locale: string): Intl.DateTimeFormat {
   const known = formats.get(locale)
   if (known) return known
+
   const created = new Intl.DateTimeFormat(locale, { ...format, timeZone: 'UTC' })
   if (formats.size >= maxFormats) formats.clear()
   formats.set(locale, created)
+
   return created
 }

@@ -11,32 +11,12 @@ type Properties = Content & { texts: Texts['account']['factor']; shared: Texts['
  * one, and a key to type.
  */
 export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) {
-  const [modules, setModules] = useState<boolean[][]>([])
-  useEffect(() => {
-    const draw = async () =>
-      setModules((await import('uqr')).encode(uri, { border: 4 }).data)
-    draw().catch(() => {}) // without the QR code, the user can use the link or the key
-  }, [uri])
-
-  const dark = modules.flatMap((row, y) =>
-    row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
-  )
-
   return (
     <>
       <h2 className="step" tabIndex={-1} ref={takeFocus}>
         {texts.scan}
       </h2>
-      {dark.length > 0 && (
-        <svg
-          className="qr"
-          role="img"
-          aria-label={texts.qr}
-          viewBox={`0 0 ${modules.length} ${modules.length}`}
-        >
-          <path d={dark.join('')} />
-        </svg>
-      )}
+      <QrCode uri={uri} label={texts.qr} />
       <p>
         <a href={uri}>{texts.open}</a>
       </p>
@@ -53,6 +33,31 @@ export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) 
         />
       </div>
     </>
+  )
+}
+
+/** Renders nothing until the code is drawn. */
+function QrCode({ uri, label }: { uri: string; label: string }) {
+  const [modules, setModules] = useState<boolean[][]>([])
+  useEffect(() => {
+    const draw = async () => {
+      const { encode } = await import('uqr')
+      setModules(encode(uri, { border: 4 }).data)
+    }
+    draw().catch(() => {}) // without the QR code, the user can use the link or the key
+  }, [uri])
+
+  const size = modules.length
+  if (size === 0) return null
+
+  const dark = modules.flatMap((row, y) =>
+    row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
+  )
+
+  return (
+    <svg className="qr" role="img" aria-label={label} viewBox={`0 0 ${size} ${size}`}>
+      <path d={dark.join('')} />
+    </svg>
   )
 }
 

@@ -2,20 +2,25 @@ import { headers } from 'next/headers'
 import { redirect } from 'next/navigation'
 import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/needs-script'
-import { LocalTimes, Time } from '@/app/_ui/time'
+import { Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
-import * as routes from '@/lib/contract/routes'
 import { canChangePassword } from '@/lib/password/change'
 import { findSecondFactor } from '@/lib/second-factor/find'
 import { cookieOf } from '@/lib/session/cookie'
 import { findSession } from '@/lib/session/find'
 import { listSessions } from '@/lib/session/list'
 import { env } from '@/lib/settings/env'
-import { deviceIn } from '@/lib/texts/device'
+import type { Texts } from '@/lib/texts/en'
 import { localeOf, texts } from '@/lib/texts/language'
 import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
+import { Sessions } from './sessions'
+
+type Factor = Awaited<ReturnType<typeof findSecondFactor>>
+
+/** The errors of the password form. Null: no error. */
+type FieldErrors = React.ComponentProps<typeof PasswordForm>['errors']
 
 /**
  * A user's account. Without a valid JWT, redirects to the home page, which renews the
@@ -35,161 +40,182 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     ? await lookUp('a second factor', findSecondFactor(session.userId))
     : null
 
-  const {
-    app,
-    account,
-    home,
-    language,
-    mail,
-    passwordField,
-    reset,
-    secondFactor,
-    shared,
-  } = await texts()
-
+  const pageTexts = await texts()
   const { change, done, problem } = await searchParams
-  const changes: Change[] = factor?.enabledAt
-    ? ['newCodes', 'switchOff']
-    : factor?.available
-      ? ['setUp']
-      : []
-
+  const changes = listChanges(factor)
   const chosen = changes.find((each) => each === change)
   if (chosen)
-    return (
-      <NeedsScript shared={shared} texts={account.factor}>
-        <SecondFactor
-          {...{ app, language, shared }}
-          texts={{ ...account, ...secondFactor, ...account.factor }}
-          email={session.email}
-          change={chosen}
-        />
-      </NeedsScript>
-    )
+    return <ChangePage texts={pageTexts} email={session.email} change={chosen} />
 
-  const success = textOf(done, account.done)
-  const [wrong, rejected] = [
-    problem === 'wrong' ? account.wrong : null,
-    textOf(problem, reset.issues),
-  ]
-
-  const error = wrong ?? rejected ?? textOf(problem, account.problems)
+  const { account, reset } = pageTexts
   const locale = localeOf(requestHeaders)
+  const errors = {
+    current: findText(problem, { wrong: account.wrong }),
+    password: findText(problem, reset.issues),
+  }
 
   return (
     <>
-      <title>{`${error ? shared.errorPrefix : success ? `${success} ` : ''}${account.title} – ${app}`}</title>
-      {error && !wrong && !rejected && (
+      <Outcome
+        texts={pageTexts}
+        success={findText(done, account.done)}
+        fieldErrors={errors}
+        otherError={findText(problem, account.problems)}
+      />
+      <User texts={pageTexts} email={session.email} />
+      <Password {...{ hasPassword, errors }} texts={pageTexts} email={session.email} />
+      <FactorState {...{ factor, changes, locale }} texts={account.factor} />
+      <Sessions
+        {...{ sessions, locale }}
+        texts={pageTexts}
+        nonce={requestHeaders.get('x-nonce')}
+      />
+    </>
+  )
+}
+
+/** Returns the changes of the second factor that the user can choose. */
+function listChanges(factor: Factor | null): Change[] {
+  if (factor?.enabledAt) return ['newCodes', 'switchOff']
+  return factor?.available ? ['setUp'] : []
+}
+
+/** Returns the text for a parameter, or null. */
+function findText(name: unknown, among: Record<string, string>): string | null {
+  return typeof name === 'string' && Object.hasOwn(among, name) ? among[name]! : null
+}
+
+/** The page that makes a change of the second factor. */
+function ChangePage({
+  texts,
+  email,
+  change,
+}: {
+  texts: Texts
+  email: string
+  change: Change
+}) {
+  const { app, account, language, secondFactor, shared } = texts
+  return (
+    <NeedsScript shared={shared} texts={account.factor}>
+      <SecondFactor
+        {...{ app, language, shared, email, change }}
+        texts={{ ...account, ...secondFactor, ...account.factor }}
+      />
+    </NeedsScript>
+  )
+}
+
+/** The title of the page, and the outcome of the form that led here. */
+function Outcome({
+  texts: { app, account, shared },
+  success,
+  fieldErrors,
+  otherError,
+}: {
+  texts: Texts
+  success: string | null
+  fieldErrors: FieldErrors
+  otherError: string | null
+}) {
+  const hasError = Boolean(fieldErrors.current || fieldErrors.password || otherError)
+  const done = success ? `${success} ` : ''
+
+  return (
+    <>
+      <title>{`${hasError ? shared.errorPrefix : done}${account.title} – ${app}`}</title>
+      {otherError && (
         <div className="banner failed" role="alert">
-          <p>{error}</p>
+          <p>{otherError}</p>
         </div>
       )}
       {success && <p className="success">{success}</p>}
+    </>
+  )
+}
+
+function User({ texts: { account, home }, email }: { texts: Texts; email: string }) {
+  return (
+    <>
       <h1>{account.title}</h1>
       <dl className="facts">
         <dt>{home.as}</dt>
         <dd>
-          <Address email={session.email} />
+          <Address email={email} />
         </dd>
       </dl>
       <p className="note">
         <a href={env().DASHBOARD_URL}>{home.open}</a>
       </p>
-      <section className="part">
-        <h2>{account.password}</h2>
-        {hasPassword ? (
-          <PasswordForm
-            texts={{ ...passwordField, current: account.current, change: account.change }}
-            label={reset.label}
-            hint={reset.hint}
-            prefix={shared.errorPrefix}
-            email={session.email}
-            minLength={env().PASSWORD_MIN_LENGTH}
-            errors={{ current: wrong, password: rejected }}
-          />
-        ) : (
-          <p>{account.organization}</p>
-        )}
-      </section>
-      {changes.length > 0 && (
-        <section className="part">
-          <h2>{account.factor.name}</h2>
-          <p>{factor?.enabledAt ? account.factor.on : account.factor.off}</p>
-          {factor?.enabledAt && (
-            <p className="hint">
-              {account.factor.since}{' '}
-              <Time instant={factor.enabledAt.toISOString()} locale={locale} />
-              <br />
-              {account.factor.left} {factor.recoveryCodesLeft}
-            </p>
-          )}
-          <div className="actions">
-            {changes.map((each) => (
-              <a key={each} className="button quiet" href={`/account?change=${each}`}>
-                {account.factor.actions[each]}
-              </a>
-            ))}
-          </div>
-        </section>
-      )}
-      <section className="part">
-        <h2>{account.sessions}</h2>
-        <ul>
-          {sessions
-            .toSorted((one, other) => Number(other.current) - Number(one.current))
-            .map(
-              ({
-                id,
-                device,
-                current,
-                signedInWith: { method, connection },
-                createdAt,
-                lastUsedAt,
-              }) => (
-                <li key={id}>
-                  <div id={id}>
-                    <strong>
-                      {device ? deviceIn(mail.device, device) : account.unknownDevice}
-                    </strong>{' '}
-                    {current && <span className="badge">{account.thisDevice}</span>}
-                  </div>
-                  <p className="hint">
-                    {connection
-                      ? account.began.connection.replace('{name}', () => connection.name)
-                      : account.began[method]}{' '}
-                    <Time instant={createdAt} locale={locale} />
-                    <br />
-                    {account.lastUsed} <Time instant={lastUsedAt} locale={locale} />
-                  </p>
-                  <form
-                    method="post"
-                    action={
-                      current ? routes.signOutOfPages.path : routes.updateAccount.path
-                    }
-                  >
-                    <input type="hidden" name="session" value={id} />
-                    <button className="button quiet" type="submit" aria-describedby={id}>
-                      {home.signOut}
-                    </button>
-                  </form>
-                </li>
-              ),
-            )}
-        </ul>
-        <LocalTimes nonce={requestHeaders.get('x-nonce')} locale={locale} />
-        {sessions.length > 1 && (
-          <form method="post" action={routes.updateAccount.path}>
-            <button className="button quiet wide" type="submit">
-              {account.signOutOthers}
-            </button>
-          </form>
-        )}
-      </section>
     </>
   )
 }
 
-/** Returns the text for a parameter, or null. */
-function textOf(name: unknown, among: Record<string, string>): string | null {
-  return typeof name === 'string' && Object.hasOwn(among, name) ? among[name]! : null
+function Password({
+  texts: { account, passwordField, reset, shared },
+  hasPassword,
+  email,
+  errors,
+}: {
+  texts: Texts
+  hasPassword: boolean
+  email: string
+  errors: FieldErrors
+}) {
+  return (
+    <section className="part">
+      <h2>{account.password}</h2>
+      {hasPassword ? (
+        <PasswordForm
+          {...{ email, errors }}
+          texts={{ ...passwordField, current: account.current, change: account.change }}
+          label={reset.label}
+          hint={reset.hint}
+          prefix={shared.errorPrefix}
+          minLength={env().PASSWORD_MIN_LENGTH}
+        />
+      ) : (
+        <p>{account.organization}</p>
+      )}
+    </section>
+  )
+}
+
+/**
+ * The state of the second factor, with links to its changes. Renders nothing if the user
+ * can change nothing.
+ */
+function FactorState({
+  texts,
+  factor,
+  changes,
+  locale,
+}: {
+  texts: Texts['account']['factor']
+  factor: Factor | null
+  changes: Change[]
+  locale: string
+}) {
+  if (changes.length === 0) return null
+
+  return (
+    <section className="part">
+      <h2>{texts.name}</h2>
+      <p>{factor?.enabledAt ? texts.on : texts.off}</p>
+      {factor?.enabledAt && (
+        <p className="hint">
+          {texts.since} <Time instant={factor.enabledAt.toISOString()} locale={locale} />
+          <br />
+          {texts.left} {factor.recoveryCodesLeft}
+        </p>
+      )}
+      <div className="actions">
+        {changes.map((each) => (
+          <a key={each} className="button quiet" href={`/account?change=${each}`}>
+            {texts.actions[each]}
+          </a>
+        ))}
+      </div>
+    </section>
+  )
 }

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Field } from '@/app/_ui/field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
-import { type Content, post } from '@/app/_ui/post'
+import { type Content, type Outcome, post } from '@/app/_ui/post'
 import { UserName } from '@/app/_ui/user-name'
 import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
@@ -28,53 +28,10 @@ const changes = {
  * Changes the second factor of a user. To set it up, the user enters the password, then a
  * code of the new secret.
  */
-export function SecondFactorChange({
-  app,
-  language,
-  shared,
-  texts,
-  email,
-  change,
-}: Properties) {
-  const [started, setStarted] = useState<Content | null>(null)
-  const form = useForm()
+export function SecondFactorChange(properties: Properties) {
+  const { app, language, shared, texts, email, change } = properties
+  const { form, started, doneUrl, submit } = useChange(properties)
 
-  async function submit(): Promise<void> {
-    const { username, ...given } = Object.fromEntries(new FormData(form.element.current!))
-
-    const empty = Object.keys(given).find((name) => given[name] === '')
-    const field = empty === 'password' ? 'password' : 'code'
-    const path = started ? routes.confirmSecondFactor.path : changes[change]
-    const outcome = await form.send(
-      empty ? { field, text: texts.empty[field] } : null,
-      () => post(path, { ...given, enrolment: started?.enrolment }),
-    )
-
-    if (outcome?.kind === 'rejected') {
-      const { code } = outcome
-
-      // Opens the account page again. It shows changes that another tab made, and renews
-      // the session.
-      if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID')
-        return location.replace('/account')
-      if (code === 'CHALLENGE_INVALID') setStarted(null)
-
-      const isPassword = code === 'SIGN_IN_INVALID'
-      form.setProblem(
-        isPassword
-          ? { field: 'password', text: texts.wrong }
-          : codeProblem(outcome, texts),
-      )
-    }
-
-    if (outcome?.kind !== 'done') return
-    if (change === 'switchOff') return location.replace(doneUrl)
-
-    setStarted(outcome)
-    form.setStep({ kind: 'ready' })
-  }
-
-  const doneUrl = `/account?done=${change}`
   if (started?.recoveryCodes)
     return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
 
@@ -89,20 +46,7 @@ export function SecondFactorChange({
         scripts="data-needs-script"
         onSubmit={submit}
       >
-        {!started && (
-          <>
-            <UserName email={email} />
-            <Field
-              id="password"
-              type="password"
-              label={texts.current}
-              prefix={shared.errorPrefix}
-              error={form.problem?.field === 'password' && form.problem.text}
-              enterKeyHint="go"
-              autoComplete="current-password"
-            />
-          </>
-        )}
+        {!started && <CurrentPassword {...properties} form={form} />}
         {(started || change !== 'setUp') && (
           <CodeField
             {...{ form, texts }}
@@ -114,6 +58,74 @@ export function SecondFactorChange({
       <p className="way-on">
         <a href="/account">{texts.cancel}</a>
       </p>
+    </>
+  )
+}
+
+/** The steps of a change. `started`: the response to the step of the password. */
+function useChange({ texts, change }: Properties) {
+  const [started, setStarted] = useState<Content | null>(null)
+  const form = useForm()
+  const doneUrl = `/account?done=${change}`
+
+  async function submit(): Promise<void> {
+    const { username, ...given } = Object.fromEntries(new FormData(form.element.current!))
+
+    const empty = Object.keys(given).find((name) => given[name] === '')
+    const field = empty === 'password' ? 'password' : 'code'
+    const path = started ? routes.confirmSecondFactor.path : changes[change]
+    const outcome = await form.send(
+      empty ? { field, text: texts.empty[field] } : null,
+      () => post(path, { ...given, enrolment: started?.enrolment }),
+    )
+
+    if (outcome?.kind === 'rejected') return showRejection(outcome)
+    if (outcome?.kind !== 'done') return
+    if (change === 'switchOff') return location.replace(doneUrl)
+
+    setStarted(outcome)
+    form.setStep({ kind: 'ready' })
+  }
+
+  function showRejection(outcome: Outcome & { kind: 'rejected' }): void {
+    const { code } = outcome
+
+    // Opens the account page again. It shows changes that another tab made, and renews
+    // the session.
+    if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID') {
+      location.replace('/account')
+      return
+    }
+
+    if (code === 'CHALLENGE_INVALID') setStarted(null)
+
+    const isPassword = code === 'SIGN_IN_INVALID'
+    form.setProblem(
+      isPassword ? { field: 'password', text: texts.wrong } : codeProblem(outcome, texts),
+    )
+  }
+
+  return { form, started, doneUrl, submit }
+}
+
+function CurrentPassword({
+  form: { problem },
+  texts,
+  shared,
+  email,
+}: Properties & { form: ReturnType<typeof useForm> }) {
+  return (
+    <>
+      <UserName email={email} />
+      <Field
+        id="password"
+        type="password"
+        label={texts.current}
+        prefix={shared.errorPrefix}
+        error={problem?.field === 'password' && problem.text}
+        enterKeyHint="go"
+        autoComplete="current-password"
+      />
     </>
   )
 }

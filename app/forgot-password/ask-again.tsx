@@ -38,7 +38,9 @@ export function AskAgain({ language, shared, again, children }: Properties) {
           href="/forgot-password"
           aria-disabled={isWaiting}
           aria-describedby="wait"
-          onClick={(event) => isWaiting && event.preventDefault()}
+          onClick={(event) => {
+            if (isWaiting) event.preventDefault()
+          }}
         >
           {again}
         </a>

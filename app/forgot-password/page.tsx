@@ -1,6 +1,8 @@
 import { notFound } from 'next/navigation'
+import type { PageTexts } from '@/app/_ui/form'
 import { Screen } from '@/app/_ui/screen'
 import { env, sendsMail } from '@/lib/settings/env'
+import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'
@@ -12,35 +14,14 @@ import { ForgotForm } from './forgot-form'
 export default async function ForgotPasswordPage({
   searchParams,
 }: PageProps<'/forgot-password'>) {
-  // for a spelling of the path that page-proxy.ts did not recognize
+  // for a spelling of the path that app/_proxy did not recognize
   if (!sendsMail()) notFound()
 
   const { sent, invalid } = await searchParams
   const { app, language, forgot, shared } = await texts()
 
-  if (sent !== undefined) {
-    const { title, body, address, missing, again, waiting, waited } = forgot.sent
-    const [before, after] = body.split('{email}')
-
-    return (
-      <Screen app={app} title={title} icon="mail">
-        <p>
-          {before}
-          {/* kept-email.inline.js inserts the address, which is not part of the request. */}
-          <strong id="kept-email" className="account" suppressHydrationWarning>
-            {address}
-          </strong>
-          {after}
-        </p>
-        <p>{missing}</p>
-        <AskAgain {...{ language, again }} shared={{ ...shared, waiting, waited }}>
-          <a className="button quiet" href={env().SIGN_IN_URL}>
-            {shared.signIn}
-          </a>
-        </AskAgain>
-      </Screen>
-    )
-  }
+  if (sent !== undefined)
+    return <Sent {...{ app, language, shared }} texts={forgot.sent} />
 
   return (
     <ForgotForm
@@ -48,5 +29,34 @@ export default async function ForgotPasswordPage({
       texts={forgot}
       sentNoAddress={invalid !== undefined}
     />
+  )
+}
+
+/** The confirmation, with a link to ask again. */
+function Sent({
+  app,
+  language,
+  shared,
+  texts: { title, body, address, missing, again, waiting, waited },
+}: PageTexts & { texts: Texts['forgot']['sent'] }) {
+  const [before, after] = body.split('{email}')
+
+  return (
+    <Screen app={app} title={title} icon="mail">
+      <p>
+        {before}
+        {/* kept-email.inline.js inserts the address, which is not part of the request. */}
+        <strong id="kept-email" className="account" suppressHydrationWarning>
+          {address}
+        </strong>
+        {after}
+      </p>
+      <p>{missing}</p>
+      <AskAgain {...{ language, again }} shared={{ ...shared, waiting, waited }}>
+        <a className="button quiet" href={env().SIGN_IN_URL}>
+          {shared.signIn}
+        </a>
+      </AskAgain>
+    </Screen>
   )
 }

@@ -7,82 +7,100 @@
   const { path, mocks = {}, scripts, steps = [] } = state
   script.remove()
   history.replaceState(null, '', path)
+  mockResponses()
+  cancelNavigations()
+  mockStorage()
+  mockFocus()
+  if (state.offline) disconnect()
+  addEventListener('DOMContentLoaded', run)
 
-  const realFetch = window.fetch
-  window.fetch = (resource, options) => {
-    const mock = mocks[new URL(String(resource), location.href).pathname]
-    if (!mock) return realFetch(resource, options)
-    if (mock === 'none') return new Promise(() => {})
-    if (mock === 'lost') return Promise.reject(new TypeError('Failed to fetch'))
-    const { status, headers, body } = mock
-    return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
+  function mockResponses() {
+    const realFetch = window.fetch
+    window.fetch = (resource, options) => {
+      const mock = mocks[new URL(String(resource), location.href).pathname]
+      if (!mock) return realFetch(resource, options)
+      if (mock === 'none') return new Promise(() => {})
+      if (mock === 'lost') return Promise.reject(new TypeError('Failed to fetch'))
+      const { status, headers, body } = mock
+      return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
+    }
   }
 
-  // Cancels navigations, so that the page stays. A navigation that begins while the page
-  // loads could stop the loading.
-  window.navigation?.addEventListener('navigate', (event) => {
-    if (/^\/(preview\/stay|api\/)/.test(new URL(event.destination.url).pathname))
-      event.preventDefault()
-  })
+  // The page stays. A navigation that begins while the page loads could stop the loading.
+  function cancelNavigations() {
+    window.navigation?.addEventListener('navigate', (event) => {
+      if (/^\/(preview\/stay|api\/)/.test(new URL(event.destination.url).pathname))
+        event.preventDefault()
+    })
+  }
 
-  // A mock, because all pages of the preview share the real storage.
-  const getItem = (/** @type {string} */ name) =>
-    (name === 'email' && state.email) || null
-  const storage = { getItem, setItem: () => {}, removeItem: () => {} }
-  Object.defineProperty(window, 'sessionStorage', { value: storage })
-
-  const disconnect = () =>
-    Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
-  if (state.offline) disconnect()
+  // All pages of the preview share the real storage.
+  function mockStorage() {
+    const getItem = (/** @type {string} */ name) =>
+      (name === 'email' && state.email) || null
+    const storage = { getItem, setItem: () => {}, removeItem: () => {} }
+    Object.defineProperty(window, 'sessionStorage', { value: storage })
+  }
 
   // A page in a frame must not scroll the list. If the state has a digest, the first
   // focus throws an error with it.
-  const { focus } = HTMLElement.prototype
-  let { digest } = state
-  HTMLElement.prototype.focus = function () {
-    const error = digest && Object.assign(new Error('as the preview wants'), { digest })
-    digest = null
-    if (error) throw error
-    focus.call(this, { preventScroll: top !== window })
+  function mockFocus() {
+    const { focus } = HTMLElement.prototype
+    let { digest } = state
+    HTMLElement.prototype.focus = function () {
+      const error = digest && Object.assign(new Error('as the preview wants'), { digest })
+      digest = null
+      if (error) throw error
+      focus.call(this, { preventScroll: top !== window })
+    }
   }
 
-  const isVisible = (/** @type {HTMLElement} */ element) =>
-    element.checkVisibility({ visibilityProperty: true })
-  const find = async (/** @type {string} */ selector) => {
+  function disconnect() {
+    Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
+  }
+
+  async function run() {
+    if (steps.length > 0 && !scripts && !state.digest) await find('html[data-ready]')
+    for (const [kind, selector, value] of steps) {
+      if (kind === 'disconnect') disconnect()
+      else act(kind, await find(selector), value)
+    }
+    document.documentElement.dataset.shown = ''
+  }
+
+  /** @param {string} selector */
+  async function find(selector) {
     for (;;) {
       /** @type {NodeListOf<HTMLElement>} */
       const elements = document.querySelectorAll(selector)
-      const found = [...elements].find(isVisible)
+      const found = [...elements].find((element) =>
+        element.checkVisibility({ visibilityProperty: true }),
+      )
       if (found) return found
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
-  /** @type {Record<string, (element: any, value: string) => void>} */
-  const acts = {
-    see: () => {},
-    press: (element) => element.click(),
-    fill: (element, value) => enter(element, value, 'insertReplacementText'),
-    type: (element, value) => enter(element, value, 'insertText'),
+
+  /**
+   * @param {string} kind
+   * @param {HTMLElement} element
+   * @param {string} value
+   */
+  function act(kind, element, value) {
+    const input = /** @type {HTMLInputElement} */ (element)
+    if (kind === 'press') element.click()
+    if (kind === 'fill') enter(input, value, 'insertReplacementText')
+    if (kind === 'type') enter(input, value, 'insertText')
   }
 
   /**
-   * @param {HTMLInputElement} element
+   * @param {HTMLInputElement} input
    * @param {string} value
    * @param {string} inputType
    */
-  const enter = (element, value, inputType) => {
-    element.focus()
-    element.value = value
-    element.dispatchEvent(new InputEvent('input', { bubbles: true, inputType }))
+  function enter(input, value, inputType) {
+    input.focus()
+    input.value = value
+    input.dispatchEvent(new InputEvent('input', { bubbles: true, inputType }))
   }
-
-  const run = async () => {
-    if (steps.length > 0 && !scripts && !state.digest) await find('html[data-ready]')
-    for (const [kind, selector, value] of steps) {
-      if (kind === 'disconnect') disconnect()
-      else acts[kind]?.(await find(selector), value)
-    }
-    document.documentElement.dataset.shown = ''
-  }
-  addEventListener('DOMContentLoaded', run)
 })()

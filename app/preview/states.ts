@@ -380,11 +380,11 @@ function acceptance(body: object): Mock {
 }
 
 /** A page without scripts. */
-function substituted(substitute: State['substitute'], title: string): State {
+function substituted(substitute: NonNullable<State['substitute']>, title: string): State {
   return { title, path: '/', substitute }
 }
 
-function failing(digest: State['digest']): State {
+function failing(digest: NonNullable<State['digest']>): State {
   return { ...landing('Something went wrong', failed), digest }
 }
 

@@ -20,11 +20,11 @@ const errorExample = {
   requestId: '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11',
   issues: [issue],
 }
-const main = `<p>${formatHtml(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
-<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${formatHtml(summary)}</li>`)}</ul></nav>
+const main = `<p>${formatText(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
+<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${formatText(summary)}</li>`)}</ul></nav>
 ${each(operations, section)}
 <section id="errors"><h2>The body of every error</h2>
-<p>${formatHtml('Only `VALIDATION_ERROR` and `SECOND_FACTOR_INVALID` have `issues`.')}</p>
+<p>${formatText('Only `VALIDATION_ERROR` and `SECOND_FACTOR_INVALID` have `issues`.')}</p>
 ${body(errorSchema('VALIDATION_ERROR'), errorExample)}</section>
 <h2>Headers of every response, unless it says otherwise</h2>
 <dl>${usualHeaders.map((name) => term(formatCode(name), headersByName[name]!.description)).join('')}</dl>`
@@ -47,7 +47,7 @@ function section(id: string, operation: Operation): string {
     operation
   const { responses } = paths[path]![method.toLowerCase()]!
   return `<section id="${id}"><h2>${linkTo(id, operation)}</h2>
-<p><strong>${formatHtml(summary)}</strong> ${formatHtml(description).replaceAll('\n\n', '</p>\n<p>')}</p>
+<p><strong>${formatText(summary)}</strong> ${formatText(description).replaceAll('\n\n', '</p>\n<p>')}</p>
 ${session ? `<p>The session JWT, as a Bearer token or in the cookie, is ${session}.</p>` : ''}
 ${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
 <h3>Response body</h3>${body(operation.response, operation.responseExample)}
@@ -68,7 +68,7 @@ function response(status: string, own: ResponseObject, operation: Operation): st
     .filter(([name, { $ref }]) => !$ref || !usualHeaders.includes(name))
     .map(
       ([name, header]) =>
-        `<br>Header ${formatCode(name)}: ${formatHtml({ ...headersByName[name], ...header }.description!)}`,
+        `<br>Header ${formatCode(name)}: ${formatText({ ...headersByName[name], ...header }.description!)}`,
     )
 
   return term([status, ...codes].map(formatCode).join(' '), description, list.join(''))
@@ -100,12 +100,11 @@ function describeType({
   format,
   pattern,
 }: Schema): string {
-  const limit = values?.join(' | ') ?? only ?? format ?? pattern
   if (items) return `array of ${describeType(items as Schema)}`
-  return (
-    [type].flat().join(' or ') +
-    (limit === undefined ? '' : `, ${formatCode(String(limit))}`)
-  )
+
+  const name = [type].flat().join(' or ')
+  const limit = values?.join(' | ') ?? only ?? format ?? pattern
+  return limit === undefined ? name : `${name}, ${formatCode(String(limit))}`
 }
 
 function each<Value>(
@@ -124,13 +123,14 @@ function linkTo(
 }
 
 function term(title: string, description = '', more = ''): string {
-  return `<dt>${title}</dt><dd>${formatHtml(description)}${more}</dd>`
+  return `<dt>${title}</dt><dd>${formatText(description)}${more}</dd>`
 }
 
 function formatCode(text: string): string {
   return `<code>${escapeHtml(text)}</code>`
 }
 
-function formatHtml(text: string): string {
+/** Returns HTML for a text, with code in backticks. */
+function formatText(text: string): string {
   return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }

@@ -25,49 +25,17 @@ type Properties = {
  * The field for a new password, with its strength. The user can show the password, so it
  * is not entered twice.
  */
-export function NewPasswordField({
-  texts,
-  prefix,
-  minLength,
-  app,
-  email,
-  problem,
-  pending,
-}: Properties) {
+export function NewPasswordField(properties: Properties) {
+  const { texts, prefix, minLength, problem, pending } = properties
   const [password, setPassword] = useState('')
   const [wantsAdvice, setWantsAdvice] = useState(false)
   const [rejected, setRejected] = useState('')
-  const [rating, setRating] = useState<Rating | null>(null)
   const input = useRef<HTMLInputElement>(null)
+  const rating = useRating({ ...properties, password, rejected, wantsAdvice })
 
   useEffect(() => {
     if (problem) setRejected(input.current!.value)
   }, [problem])
-
-  useEffect(() => {
-    // The server checks more than this rating does, so a password that the server
-    // rejected gets no rating.
-    if (!password || password === rejected) return setRating(null)
-
-    let isLatest = true
-    const timer = setTimeout(async () => {
-      const issue = formatIssue(password, minLength)
-      const context = email ? [email, app] : [app]
-
-      // null if the worker could not be loaded
-      const judged =
-        issue || !wantsAdvice
-          ? null
-          : await judge({ password, context }).catch(() => null)
-
-      if (isLatest) setRating(issue ?? judged)
-    }, debounceMs)
-
-    return () => {
-      isLatest = false
-      clearTimeout(timer)
-    }
-  }, [password, rejected, wantsAdvice, minLength, app, email])
 
   return (
     <PasswordField
@@ -87,20 +55,71 @@ export function NewPasswordField({
       }}
       onFocus={({ currentTarget }) => setPassword(currentTarget.value)}
     >
-      <p className="strength" data-strength={rating ?? undefined}>
-        <span className="strength-bar" aria-hidden="true">
-          <span />
-          <span />
-          <span />
-        </span>
-        <span className="strength-words" role="status">
-          {rating && texts.strength[rating]}
-        </span>
-      </p>
+      <Strength text={rating && texts.strength[rating]} rating={rating} />
       <p id="password-tip" className="hint">
         {texts.tip}
       </p>
     </PasswordField>
+  )
+}
+
+/** Rates a password after a pause in typing. Null: no rating. */
+function useRating({
+  password,
+  rejected,
+  wantsAdvice,
+  minLength,
+  app,
+  email,
+}: Pick<Properties, 'minLength' | 'app' | 'email'> & {
+  password: string
+  /** The password that the server rejected. It checks more than this rating does. */
+  rejected: string
+  wantsAdvice: boolean
+}): Rating | null {
+  const [rating, setRating] = useState<Rating | null>(null)
+
+  useEffect(() => {
+    if (!password || password === rejected) return setRating(null)
+
+    let isLatest = true
+    const timer = setTimeout(async () => {
+      const rated = await rate()
+      if (isLatest) setRating(rated)
+    }, debounceMs)
+
+    return () => {
+      isLatest = false
+      clearTimeout(timer)
+    }
+  }, [password, rejected, wantsAdvice, minLength, app, email])
+
+  async function rate(): Promise<Rating | null> {
+    const issue = formatIssue(password, minLength)
+    if (issue || !wantsAdvice) return issue
+
+    try {
+      return await judge({ password, context: email ? [email, app] : [app] })
+    } catch {
+      return null // the worker could not be loaded
+    }
+  }
+
+  return rating
+}
+
+function Strength({ rating, text }: { rating: Rating | null; text: string | null }) {
+  return (
+    <p className="strength" data-strength={rating ?? undefined}>
+      <span className="strength-bar" aria-hidden="true">
+        <span />
+        <span />
+        <span />
+      </span>
+      <span className="strength-words" role="status">
+        {text}
+      </span>
+    </p>
   )
 }
 

@@ -18,7 +18,7 @@ export default async function ResetPasswordPage({
   searchParams,
 }: PageProps<'/reset-password'>) {
   const hasToken = (await searchParams).token !== undefined
-  const link = hasToken ? await openedLink() : null
+  const link = hasToken ? await lookUpLink() : null
   const { app, language, shared, passwordField, reset } = await texts()
   const { FORGOT_PASSWORD_URL: forgotPasswordUrl, PASSWORD_MIN_LENGTH } = env()
   const signInUrl = passwordSignInUrl()
@@ -36,7 +36,7 @@ export default async function ResetPasswordPage({
     <NeedsScript
       shared={shared}
       texts={reset}
-      noScript={hasToken ? undefined : reset.noToken}
+      {...(!hasToken && { noScript: reset.noToken })}
     >
       <ResetForm
         {...{ app, language, shared, signInUrl, forgotPasswordUrl, hasToken }}
@@ -52,11 +52,14 @@ export default async function ResetPasswordPage({
  * Returns the state of the opened link. If the database does not respond in time, returns
  * null: the form still works.
  */
-async function openedLink(): Promise<ResetLink | null> {
+async function lookUpLink(): Promise<ResetLink | null> {
   const hash = (await headers()).get(tokenHashHeader)
   if (!hash) return null
-  return inTime(findResetLink(Buffer.from(hash, 'hex'))).catch((error: unknown) => {
+
+  try {
+    return await inTime(findResetLink(Buffer.from(hash, 'hex')))
+  } catch (error) {
     log.error({ cause: describeCause(error) }, 'a reset link could not be looked up')
     return null
-  })
+  }
 }

@@ -18,7 +18,7 @@ type Properties = PageTexts & {
   texts: Texts['reset'] & Texts['passwordField']
   minLength: number
   signInUrl: string
-  forgotPasswordUrl?: string
+  forgotPasswordUrl: string | undefined
   hasToken: boolean
   /** The email address of the account. Null if the link could not be looked up. */
   email: string | null
@@ -26,84 +26,19 @@ type Properties = PageTexts & {
 
 /** The form that sets a new password, with the token from the URL. */
 export function ResetForm(properties: Properties) {
-  const {
-    app,
-    language,
-    texts,
-    shared,
-    minLength,
-    signInUrl,
-    forgotPasswordUrl,
-    hasToken,
-    email,
-  } = properties
+  const { app, language, texts, shared, minLength, signInUrl, email } = properties
+  const { form, submit } = useReset(properties)
+  const { step, problem, canRetry, wait, pending } = form
 
-  const form = useForm(hasToken)
-  const { step, setStep, problem, canRetry, wait, pending } = form
-
-  async function submit(): Promise<void> {
-    const token = urlSecret('token')
-    if (!token) return
-
-    const password = form.input('password')!.value
-    const issue = formatIssue(password, minLength)
-    const wrong = issue && (password ? texts.issues[issue] : texts.emptyPassword)
-    const outcome = await form.send(
-      wrong ? { field: 'password', text: wrong } : null,
-      () => post(routes.resetPassword.path, { token, password }),
-    )
-
-    if (!outcome || isRetryable(outcome)) return
-
-    const rejected = passwordIssue(outcome)
-    if (rejected)
-      return form.setProblem({
-        field: 'password',
-        text: messageOf(rejected, texts, password, `${email ?? ''} ${app}`),
-      })
-
-    forgetSecret('token')
-    if (outcome.kind !== 'done') return
-    if (email) window.keep('email', email)
-
-    history.replaceState(null, '', '/reset-password/done') // this URL can be reloaded, and has no token
-  }
-
-  // A layout effect corrects the page before the first paint. The server can't see a
-  // token in the fragment.
-  useLayoutEffect(() => {
-    const has = urlSecret('token') !== null
-    if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
-    markPageReady() // Form calls it too, but there may be no form
-  }, [])
-
-  const ending = passwordIssue(step) ? null : endingOf(step)
-  if (ending) {
-    return (
-      <ResetResult
-        {...{ app, texts, shared, signInUrl, forgotPasswordUrl, ending }}
-        focus={hasToken || ending !== 'noToken'}
-        requestId={'requestId' in step ? step.requestId : undefined}
-      />
-    )
-  }
-
-  const intro = (
-    <>
-      {email && (
-        <p>
-          {texts.account} <Address email={email} />
-        </p>
-      )}
-      <p>{texts.formBody}</p>
-    </>
-  )
+  const ending = findPasswordIssue(step) ? null : findEnding(step)
+  if (ending) return <End {...properties} {...{ step, ending }} />
 
   return (
     <>
       <Form
-        {...{ form, app, language, shared, texts, intro }}
+        {...{ form, app, language, shared, texts }}
         title={texts.form}
+        intro={<Intro texts={texts} email={email} />}
         submit={texts.submit}
         action="/reset-password"
         scripts="data-needs-script"
@@ -124,13 +59,90 @@ export function ResetForm(properties: Properties) {
   )
 }
 
-function passwordIssue(step: Step): Issue | undefined {
+/** The state of the form, and what it sends. */
+function useReset({ app, texts, minLength, hasToken, email }: Properties) {
+  const form = useForm(hasToken)
+
+  async function submit(): Promise<void> {
+    const token = urlSecret('token')
+    if (!token) return
+
+    const password = form.input('password')!.value
+    const wrong = checkFormat(password)
+    const outcome = await form.send(
+      wrong ? { field: 'password', text: wrong } : null,
+      () => post(routes.resetPassword.path, { token, password }),
+    )
+    if (!outcome || isRetryable(outcome)) return
+
+    const rejected = findPasswordIssue(outcome)
+    if (rejected) {
+      const text = describeIssue(rejected, texts, password, `${email ?? ''} ${app}`)
+      return form.setProblem({ field: 'password', text })
+    }
+
+    forgetSecret('token')
+    if (outcome.kind !== 'done') return
+    if (email) window.keep('email', email)
+
+    history.replaceState(null, '', '/reset-password/done') // this URL can be reloaded, and has no token
+  }
+
+  /** Returns the error of a password that must not be sent, or null. */
+  function checkFormat(password: string): string | null {
+    if (!password) return texts.emptyPassword
+
+    const issue = formatIssue(password, minLength)
+    return issue && texts.issues[issue]
+  }
+
+  // A layout effect corrects the page before the first paint. The server can't see a
+  // token in the fragment.
+  useLayoutEffect(() => {
+    const has = urlSecret('token') !== null
+    if (has !== hasToken) form.setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
+    markPageReady() // Form calls it too, but there may be no form
+  }, [])
+
+  return { form, submit }
+}
+
+function Intro({ texts, email }: { texts: Texts['reset']; email: string | null }) {
+  return (
+    <>
+      {email && (
+        <p>
+          {texts.account} <Address email={email} />
+        </p>
+      )}
+      <p>{texts.formBody}</p>
+    </>
+  )
+}
+
+function End({
+  step,
+  ending,
+  ...properties
+}: Properties & { step: Step; ending: Ending }) {
+  const { app, texts, shared, signInUrl, forgotPasswordUrl, hasToken } = properties
+  return (
+    <ResetResult
+      {...{ app, texts, shared, signInUrl, forgotPasswordUrl, ending }}
+      focus={hasToken || ending !== 'noToken'}
+      requestId={'requestId' in step ? step.requestId : undefined}
+    />
+  )
+}
+
+function findPasswordIssue(step: Step): Issue | undefined {
   return step.kind === 'rejected' && step.issue?.path[0] === 'password'
     ? step.issue
     : undefined
 }
 
-function messageOf(
+/** Returns the error of a rejected password. `names`: of the user and of the product. */
+function describeIssue(
   { code }: Issue,
   texts: Texts['reset'],
   password: string,
@@ -140,10 +152,12 @@ function messageOf(
   const words = names.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu)
   const includesName = words?.some((word) => password.toLowerCase().includes(word))
   if (code === 'too_guessable' && includesName) return texts.personal
+
   return (texts.issues as Record<string, string>)[code] ?? texts.otherIssue
 }
 
-function endingOf({ kind }: Step): Ending | null {
+/** Returns how the reset has ended, or null. */
+function findEnding({ kind }: Step): Ending | null {
   if (kind === 'rejected') return 'dead'
   if (kind === 'no-secret') return 'noToken'
   return kind === 'done' || kind === 'unknown' || kind === 'failed' ? kind : null

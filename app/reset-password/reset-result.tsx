@@ -19,11 +19,11 @@ type Properties = {
   texts: Texts['reset']
   shared: Texts['shared']
   signInUrl: string
-  forgotPasswordUrl?: string
+  forgotPasswordUrl?: string | undefined
   ending: Ending
   /** Whether this screen replaces the content that the server rendered. */
   focus?: boolean
-  requestId?: string
+  requestId?: string | undefined
 }
 
 const icons: { [ending in Ending]?: IconName } = {
@@ -42,9 +42,11 @@ export function ResetResult(properties: Properties) {
   // After a server error, the link in the email may still work, and a new link would
   // invalidate it.
   const canNeedLink = ending !== 'done' && ending !== 'failed'
+  const mayBeDone = ending === 'used' || ending === 'unknown' // the password may have been changed
+
   const links: [string, string][] = [[signInUrl, shared.signIn]]
   if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])
-  if (ending === 'used' || ending === 'unknown') links.reverse() // the password may have been changed
+  if (mayBeDone) links.reverse()
 
   return (
     <Screen {...{ app, title, focus }} icon={icons[ending] ?? 'chain'}>

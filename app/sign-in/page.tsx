@@ -8,156 +8,212 @@ import { findBrowserChallenge } from '@/lib/second-factor/challenge'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
 import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
+import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
 import continueScript from '../_ui/inline/continue.inline.js?raw'
 import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
+
+type Properties = {
+  texts: Texts
+  /** Where the user goes after the sign-in. Null: to the dashboard. */
+  next: string | null
+}
 
 /**
  * The page to sign in, or to continue to a provider (`?connection=`). Passwords and
  * second factors need scripts.
  */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
-  const parameters = await searchParams
-  const { app, language, home, passwordField, secondFactor, shared, signIn, sso } =
-    await texts()
-  const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN, PUBLIC_URL } = env()
-  const next = nextDestination(parameters.next, PUBLIC_URL, DASHBOARD_URL)
+  const { connection, next, another, error, step } = await searchParams
+  const { DASHBOARD_URL, PASSWORD_SIGN_IN, PUBLIC_URL } = env()
+  const properties = {
+    texts: await texts(),
+    next: nextDestination(next, PUBLIC_URL, DASHBOARD_URL),
+  }
 
-  const { connection } = parameters
   const chosen =
     typeof connection === 'string'
       ? await lookUp('a connection', findConnection(connection))
       : null
+  if (chosen)
+    return <GoingToProvider {...properties} slug={chosen.slug} name={chosen.name} />
 
-  if (chosen) {
-    return (
-      <>
-        <Screen app={app} title={signIn.going} tab={shared.signIn} icon="lock">
-          <p>{signIn.goingBody.replace('{name}', () => chosen.name)}</p>
-          <div className="actions">
-            {/* not a <Link>, which would be prefetched */}
-            <a className="button" id="continue" href={startPath(chosen.slug, next)}>
-              {shared.goOn}
-            </a>
-          </div>
-        </Screen>
-        <script
-          nonce={(await headers()).get('x-nonce') ?? undefined}
-          suppressHydrationWarning
-          dangerouslySetInnerHTML={{ __html: continueScript }}
-        />
-      </>
-    )
-  }
-
-  const { another, error, step } = parameters
   const isStart = [another, error, step].every((parameter) => parameter === undefined)
-
-  // At this URL, kept-email.inline.js deletes the address, and page-proxy.ts makes the
-  // provider ask who signs in.
-  const anotherUrl = signInPageUrl('/sign-in', next, { another: true })
   const challenged = isStart
     ? await lookUp('a challenge', findBrowserChallenge(await headers()))
     : null
-
-  if (challenged) {
-    return (
-      <NeedsScript shared={shared} texts={sso}>
-        <SecondFactorForm
-          {...{ app, language, shared, ...challenged }}
-          texts={{ ...signIn, ...secondFactor }}
-          destination={next ?? DASHBOARD_URL}
-          anotherUrl={anotherUrl}
-        />
-      </NeedsScript>
-    )
-  }
+  if (challenged) return <SecondFactor {...properties} {...challenged} />
 
   const session = isStart
     ? await lookUp('a session', findBrowserSession(await headers()))
     : null
-
-  if (session) {
-    return (
-      <Screen app={app} title={home.signedIn} icon="good">
-        <dl className="facts">
-          <dt>{home.as}</dt>
-          <dd>
-            <Address email={session.email} />
-          </dd>
-        </dl>
-        <Actions
-          links={[
-            [next ?? DASHBOARD_URL, shared.goOn],
-            [anotherUrl, signIn.another],
-          ]}
-        />
-      </Screen>
-    )
-  }
+  if (session) return <SignedIn {...properties} email={session.email} />
 
   const { listed, any } = await lookUp('the connections', signInChoices())
-  if (!any && !PASSWORD_SIGN_IN) {
-    return (
-      <Screen app={app} title={shared.signIn} icon="lock">
-        <p>{home.signedOutWithoutLink}</p>
-      </Screen>
-    )
-  }
+  if (!any && !PASSWORD_SIGN_IN) return <NoSignIn {...properties} />
 
   const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
+
+  return (
+    <>
+      <SignIn {...properties} {...{ emailFirst, error }} />
+      <Choices {...properties} connections={listed} />
+    </>
+  )
+}
+
+async function GoingToProvider({
+  texts: { app, shared, signIn },
+  next,
+  slug,
+  name,
+}: Properties & { slug: string; name: string }) {
+  return (
+    <>
+      <Screen app={app} title={signIn.going} tab={shared.signIn} icon="lock">
+        <p>{signIn.goingBody.replace('{name}', () => name)}</p>
+        <div className="actions">
+          {/* not a <Link>, which would be prefetched */}
+          <a className="button" id="continue" href={startPath(slug, next)}>
+            {shared.goOn}
+          </a>
+        </div>
+      </Screen>
+      <script
+        nonce={(await headers()).get('x-nonce') ?? undefined}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: continueScript }}
+      />
+    </>
+  )
+}
+
+function SecondFactor({
+  texts: { app, language, secondFactor, shared, signIn, sso },
+  next,
+  challenge,
+  email,
+}: Properties & { challenge: string; email: string }) {
+  return (
+    <NeedsScript shared={shared} texts={sso}>
+      <SecondFactorForm
+        {...{ app, language, shared, challenge, email }}
+        texts={{ ...signIn, ...secondFactor }}
+        destination={next ?? env().DASHBOARD_URL}
+        anotherUrl={makeAnotherUrl(next)}
+      />
+    </NeedsScript>
+  )
+}
+
+function SignedIn({
+  texts: { app, home, shared, signIn },
+  next,
+  email,
+}: Properties & { email: string }) {
+  return (
+    <Screen app={app} title={home.signedIn} icon="good">
+      <dl className="facts">
+        <dt>{home.as}</dt>
+        <dd>
+          <Address email={email} />
+        </dd>
+      </dl>
+      <Actions
+        links={[
+          [next ?? env().DASHBOARD_URL, shared.goOn],
+          [makeAnotherUrl(next), signIn.another],
+        ]}
+      />
+    </Screen>
+  )
+}
+
+/**
+ * Returns the URL for a sign-in with another account. There, kept-email.inline.js deletes
+ * the address, and app/_proxy/respond.ts makes the provider ask who signs in.
+ */
+function makeAnotherUrl(next: string | null): string {
+  return signInPageUrl('/sign-in', next, { another: true })
+}
+
+function NoSignIn({ texts: { app, home, shared } }: Properties) {
+  return (
+    <Screen app={app} title={shared.signIn} icon="lock">
+      <p>{home.signedOutWithoutLink}</p>
+    </Screen>
+  )
+}
+
+/** The form. Without a password field, it works without scripts. */
+function SignIn({
+  texts: { app, language, passwordField, secondFactor, shared, signIn, sso },
+  next,
+  emailFirst,
+  error,
+}: Properties & { emailFirst: boolean; error: unknown }) {
+  const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN } = env()
   const rejections = {
     email: signIn.invalidEmail,
     unknown: signIn.unknownEmail,
     expired: secondFactor.expired,
   }
-
-  const rejection =
-    Object.entries(rejections).find(([name]) => name === error)?.[1] ?? null
+  const rejection = Object.entries(rejections).find(([name]) => name === error)?.[1]
 
   const form = (
     <SignInForm
-      {...{ app, language, shared, next, emailFirst, rejection }}
+      {...{ app, language, shared, next, emailFirst }}
       texts={signIn}
       passwordTexts={PASSWORD_SIGN_IN ? passwordField : null}
+      rejection={rejection ?? null}
       destination={next ?? DASHBOARD_URL}
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
     />
   )
+  if (!emailFirst)
+    return (
+      <NeedsScript shared={shared} texts={sso}>
+        {form}
+      </NeedsScript>
+    )
 
   return (
     <>
-      {emailFirst ? (
-        <>
-          <noscript>
-            <div className="banner">
-              <h2>{shared.noScript}</h2>
-              <p>{sso.noScript}</p>
-            </div>
-          </noscript>
-          {form}
-        </>
-      ) : (
-        <NeedsScript shared={shared} texts={sso}>
-          {form}
-        </NeedsScript>
-      )}
-      {listed.length > 0 && <p className="or">{signIn.or}</p>}
-      {listed.length > 0 && (
-        <ul className="choices">
-          {listed.map(({ slug, name }) => (
-            <li key={slug}>
-              <a className="button quiet wide" href={startPath(slug, next)}>
-                <svg viewBox="0 0 24 24" aria-hidden="true">
-                  <path d="M4 20V5.5h9.5V20M13.5 10H20v10M2.5 20h19M7.5 9.5H10M7.5 13H10M7.5 16.5H10M17 13.5v0M17 16.5v0" />
-                </svg>
-                {signIn.with.replace('{name}', () => name)}
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
+      <noscript>
+        <div className="banner">
+          <h2>{shared.noScript}</h2>
+          <p>{sso.noScript}</p>
+        </div>
+      </noscript>
+      {form}
+    </>
+  )
+}
+
+/** The connections that are listed below the form. */
+function Choices({
+  texts: { signIn },
+  next,
+  connections,
+}: Properties & { connections: { slug: string; name: string }[] }) {
+  if (connections.length === 0) return null
+
+  return (
+    <>
+      <p className="or">{signIn.or}</p>
+      <ul className="choices">
+        {connections.map(({ slug, name }) => (
+          <li key={slug}>
+            <a className="button quiet wide" href={startPath(slug, next)}>
+              <svg viewBox="0 0 24 24" aria-hidden="true">
+                <path d="M4 20V5.5h9.5V20M13.5 10H20v10M2.5 20h19M7.5 9.5H10M7.5 13H10M7.5 16.5H10M17 13.5v0M17 16.5v0" />
+              </svg>
+              {signIn.with.replace('{name}', () => name)}
+            </a>
+          </li>
+        ))}
+      </ul>
     </>
   )
 }

@@ -29,16 +29,12 @@ export function SecondFactorForm(properties: Properties) {
     const outcome = await form.send(missing, () =>
       post(routes.signInSecondFactor.path, { challenge, [name]: value }),
     )
-    if (outcome?.kind === 'rejected' && outcome.code !== 'CHALLENGE_INVALID')
-      return form.setProblem(codeProblem(outcome, texts))
-    if (outcome?.kind !== 'rejected' && outcome?.kind !== 'done') return
 
-    const isDone = outcome.kind === 'done'
-    const againUrl = `/sign-in?step=password&error=expired${location.search.replace('?', '&')}`
-    window.keep('email', isDone ? null : email)
+    if (outcome?.kind === 'done') return leave(destination, null)
+    if (outcome?.kind !== 'rejected') return
+    if (outcome.code === 'CHALLENGE_INVALID') return leave(makeExpiredUrl(), email)
 
-    // `replace` makes the Back button skip this page
-    location.replace(isDone ? destination : againUrl)
+    form.setProblem(codeProblem(outcome, texts))
   }
 
   return (
@@ -59,4 +55,17 @@ export function SecondFactorForm(properties: Properties) {
       </p>
     </>
   )
+}
+
+/** Opens another page. An email address is kept for the form there. */
+function leave(url: string, email: string | null): void {
+  window.keep('email', email)
+
+  // `replace` makes the Back button skip this page
+  location.replace(url)
+}
+
+/** Returns the URL of the password step, which says that the second step has expired. */
+function makeExpiredUrl(): string {
+  return `/sign-in?step=password&error=expired${location.search.replace('?', '&')}`
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
-import { post } from '@/app/_ui/post'
+import { type Outcome, post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
 import { signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
@@ -22,73 +22,81 @@ type Properties = PageTexts & {
   rejection: string | null
   next: string | null
   destination: string
-  forgotPasswordUrl?: string
+  forgotPasswordUrl: string | undefined
 }
 
 /** What the form asks for. The stage `password` follows `email`. */
 type Stage = 'email' | 'password' | 'both'
+
+type FormState = ReturnType<typeof useForm>
 
 /**
  * Asks for the email address, and for the password unless the address leads to an
  * identity provider.
  */
 export function SignInForm(properties: Properties) {
-  const {
-    app,
-    language,
-    texts,
-    shared,
-    passwordTexts,
-    emailFirst,
-    rejection,
-    next,
-    destination,
-  } = properties
+  const { app, language, texts, shared, passwordTexts, next } = properties
+  const { form, stage, enter, submit } = useSignIn(properties)
+  const asksPassword = stage !== 'email'
+  const isKnownEmail = stage === 'password'
+  const title = isKnownEmail ? texts.passwordTitle : texts.title
 
-  const [stage, setStage] = useState<Stage>(emailFirst ? 'email' : 'both')
-  const form = useForm(
-    true,
-    rejection ? { field: emailFirst ? 'email' : 'password', text: rejection } : null,
+  return (
+    <>
+      <Form
+        {...{ form, app, language, shared, title }}
+        texts={asksPassword ? texts : { ...texts, sending: texts.submit }}
+        tab={isKnownEmail ? title : shared.signIn}
+        intro={!passwordTexts && <p>{texts.body}</p>}
+        submit={asksPassword ? shared.signIn : texts.submit}
+        action={asksPassword ? '/sign-in' : routes.findSsoConnection.path}
+        scripts={asksPassword ? 'data-needs-script' : 'data-prefers-script'}
+        onSubmit={submit}
+      >
+        {next && <input type="hidden" name="next" value={next} />}
+        <EmailField
+          label={texts.label}
+          prefix={shared.errorPrefix}
+          error={readError(form, 'email')}
+          readOnly={isKnownEmail}
+          enterKeyHint="next"
+          button={
+            isKnownEmail && <ChangeEmail texts={texts} onClick={() => enter('email')} />
+          }
+        />
+        {passwordTexts && (
+          <Password {...{ form, texts, shared, passwordTexts, asksPassword }} />
+        )}
+      </Form>
+      <OtherWay {...properties} asksPassword={asksPassword} />
+    </>
   )
+}
 
-  const { problem, pending } = form
+/** The state of the form, and what it sends. */
+function useSignIn({
+  texts,
+  passwordTexts,
+  emailFirst,
+  rejection,
+  next,
+  destination,
+}: Properties) {
+  const firstField = emailFirst ? 'email' : 'password'
+  const form = useForm(true, rejection ? { field: firstField, text: rejection } : null)
+  const { stage, enter } = useStage(emailFirst ? 'email' : 'both', form)
 
   async function submit(): Promise<void> {
     const email = form.input('email')!.value.trim()
     const wrong: Problem | null = isAddress(email)
       ? null
       : { field: 'email', text: texts.invalidEmail }
-    if (stage === 'email') return find(email, wrong)
 
-    const password = form.input('password')!.value
-    const missing: Problem | null = password
-      ? null
-      : { field: 'password', text: texts.emptyPassword }
-    const outcome = await form.send(wrong ?? missing, () =>
-      post(routes.signIn.path, { email, password }),
-    )
-    if (outcome?.kind === 'rejected')
-      form.setProblem({ field: 'password', text: texts.wrongPassword })
-    if (outcome?.kind !== 'done') return
-    if (outcome.code === 'SECOND_FACTOR_REQUIRED')
-      return location.replace(signInPageUrl('/sign-in', next))
-
-    window.keep('email', null)
-    location.replace(destination) // `replace` makes the Back button skip this page
+    return stage === 'email' ? find(email, wrong) : signIn(email, wrong)
   }
 
   async function find(email: string, wrong: Problem | null): Promise<void> {
-    const outcome = await form.send(wrong, async () => {
-      const found = await post(
-        routes.findSsoConnection.path,
-        new URLSearchParams(next ? { email, next } : { email }),
-      )
-
-      // The request changes nothing, so a lost response is treated as a failed request.
-      return found.kind === 'unknown'
-        ? ({ kind: 'unavailable', waitSeconds: 5 } as const)
-        : found
-    })
+    const outcome = await form.send(wrong, () => findConnection(email, next))
 
     if (outcome?.kind === 'rejected')
       form.setProblem({ field: 'email', text: texts.invalidEmail })
@@ -100,77 +108,131 @@ export function SignInForm(properties: Properties) {
     form.setProblem({ field: 'email', text: texts.unknownEmail })
   }
 
+  async function signIn(email: string, wrong: Problem | null): Promise<void> {
+    const password = form.input('password')!.value
+    const missing: Problem | null = password
+      ? null
+      : { field: 'password', text: texts.emptyPassword }
+    const outcome = await form.send(wrong ?? missing, () =>
+      post(routes.signIn.path, { email, password }),
+    )
+
+    if (outcome?.kind === 'rejected')
+      form.setProblem({ field: 'password', text: texts.wrongPassword })
+    if (outcome?.kind !== 'done') return
+    if (outcome.code === 'SECOND_FACTOR_REQUIRED')
+      return location.replace(signInPageUrl('/sign-in', next))
+
+    window.keep('email', null)
+    location.replace(destination) // `replace` makes the Back button skip this page
+  }
+
+  return { form, stage, enter, submit }
+}
+
+/** The stage of the form. Another stage moves the focus to its field. */
+function useStage(first: Stage, form: FormState) {
+  const [stage, setStage] = useState(first)
+  const shown = useRef(stage)
+
   function enter(wanted: Stage): void {
     setStage(wanted)
     form.setStep({ kind: 'ready' })
     form.setProblem(null)
   }
 
-  const shown = useRef(stage)
   useEffect(() => {
     if (shown.current !== stage)
       form.input(stage === 'email' ? 'email' : 'password')?.focus()
     shown.current = stage
   }, [stage])
 
-  const asksPassword = stage !== 'email'
-  const linkUrl = asksPassword
-    ? properties.forgotPasswordUrl
-    : passwordTexts && passwordStep(next)
-  const errorOf = (field: Problem['field']) => problem?.field === field && problem.text
-  const prefix = shared.errorPrefix
+  return { stage, enter }
+}
+
+/** Finds out whether an email address leads to an identity provider. */
+async function findConnection(email: string, next: string | null): Promise<Outcome> {
+  const found = await post(
+    routes.findSsoConnection.path,
+    new URLSearchParams(next ? { email, next } : { email }),
+  )
+
+  // The request changes nothing, so a lost response is treated as a failed request.
+  return found.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : found
+}
+
+function readError({ problem }: FormState, field: Problem['field']): string | null {
+  return problem?.field === field ? problem.text : null
+}
+
+function ChangeEmail({
+  texts,
+  onClick,
+}: {
+  texts: Texts['signIn']
+  onClick: () => void
+}) {
+  return (
+    <button
+      type="button"
+      className="show"
+      aria-label={texts.changeLabel}
+      onClick={onClick}
+    >
+      {texts.change}
+    </button>
+  )
+}
+
+/**
+ * The field of the password. Always rendered, so that password managers fill both fields.
+ * Without a name, the password isn't sent.
+ */
+function Password({
+  form,
+  texts,
+  shared,
+  passwordTexts,
+  asksPassword,
+}: {
+  form: FormState
+  texts: Texts['signIn']
+  shared: Texts['shared']
+  passwordTexts: Texts['passwordField']
+  asksPassword: boolean
+}) {
+  return (
+    <div hidden={!asksPassword}>
+      <PasswordField
+        texts={passwordTexts}
+        label={texts.password}
+        prefix={shared.errorPrefix}
+        pending={form.pending}
+        error={readError(form, 'password')}
+        name={asksPassword ? 'password' : undefined}
+        autoComplete="current-password"
+        enterKeyHint="go"
+      />
+    </div>
+  )
+}
+
+/** The link to a new password, or to the step that asks for the password. */
+function OtherWay({
+  texts,
+  passwordTexts,
+  forgotPasswordUrl,
+  next,
+  asksPassword,
+}: Properties & { asksPassword: boolean }) {
+  const passwordUrl = passwordTexts && makePasswordStepUrl(next)
+  const url = asksPassword ? forgotPasswordUrl : passwordUrl
+  if (!url) return null
 
   return (
-    <>
-      <Form
-        {...{ form, app, language, shared }}
-        texts={asksPassword ? texts : { ...texts, sending: texts.submit }}
-        title={stage === 'password' ? texts.passwordTitle : texts.title}
-        tab={stage === 'password' ? undefined : shared.signIn}
-        intro={!passwordTexts && <p>{texts.body}</p>}
-        submit={asksPassword ? shared.signIn : texts.submit}
-        action={asksPassword ? '/sign-in' : routes.findSsoConnection.path}
-        scripts={asksPassword ? 'data-needs-script' : 'data-prefers-script'}
-        onSubmit={submit}
-      >
-        {next && <input type="hidden" name="next" value={next} />}
-        <EmailField
-          {...{ label: texts.label, prefix }}
-          error={errorOf('email')}
-          readOnly={stage === 'password'}
-          enterKeyHint="next"
-          button={
-            stage === 'password' && (
-              <button
-                type="button"
-                className="show"
-                aria-label={texts.changeLabel}
-                onClick={() => enter('email')}
-              >
-                {texts.change}
-              </button>
-            )
-          }
-        />
-        {/* Always rendered, so that password managers fill both fields. Without a name, the password isn't sent. */}
-        {passwordTexts && (
-          <div hidden={!asksPassword}>
-            <PasswordField
-              {...{ texts: passwordTexts, label: texts.password, prefix, pending }}
-              error={errorOf('password')}
-              name={asksPassword ? 'password' : undefined}
-              autoComplete="current-password"
-              enterKeyHint="go"
-            />
-          </div>
-        )}
-      </Form>
-      {linkUrl && (
-        <p className="note">
-          <a href={linkUrl}>{asksPassword ? texts.forgotPassword : texts.usePassword}</a>
-        </p>
-      )}
-    </>
+    <p className="note">
+      <a href={url}>{asksPassword ? texts.forgotPassword : texts.usePassword}</a>
+    </p>
   )
 }
 
@@ -178,6 +240,9 @@ export function SignInForm(properties: Properties) {
  * Returns the URL of the password step, for users who have a password although their
  * domain has a connection.
  */
-function passwordStep(next: string | null): string {
-  return `/sign-in?${new URLSearchParams(next ? { step: 'password', next } : { step: 'password' })}`
+function makePasswordStepUrl(next: string | null): string {
+  const parameters = new URLSearchParams({ step: 'password' })
+  if (next) parameters.set('next', next)
+
+  return `/sign-in?${parameters}`
 }

@@ -113,36 +113,23 @@ test('the preview shows one state in a language and a scheme, or all states toge
   expect(complaints).toEqual([])
 })
 
-test('the preview can show pages and emails with another name, color and corner radius', async ({
-  page,
-}) => {
+test('the preview shows each email in a language and a scheme', async () => {
   const url = await previewOf('all')
-  const look = 'name=Northwind%26Co&color=%23b00020&radius=3'
-  await page.goto(`${url}${pathOf('reset: form')}?${look}`)
-  const button = page.getByRole('button', { name: 'Save password' })
-  await expect(button).toHaveCSS('background-color', 'rgb(176, 0, 32)')
-  await expect(button).toHaveCSS('border-radius', '3px')
-  await expect(page.getByRole('banner')).toHaveText('NNorthwind&Co')
-  for (const kind of Object.keys(mailKinds))
+  const load = async (name: string, scheme: string) => {
+    const look = `language=de&scheme=${scheme}`
+    return (await fetch(`${url}${pathOf(name)}?${look}`)).text()
+  }
+  for (const kind of Object.keys(mailKinds)) {
     for (const scheme of ['light', 'dark']) {
-      const mail = async (name: string) =>
-        (await fetch(`${url}${pathOf(name)}?language=de&scheme=${scheme}&${look}`)).text()
-      const html = await mail(`mail: ${kind}`)
-      for (const part of [
-        'lang="de"',
-        '#b00020',
-        'Northwind&#38;Co',
-        `color-scheme:${scheme}`,
-      ])
-        expect(html).toContain(part)
-      expect(html).not.toMatch(/Dashboard|prefers-color-scheme|#0b6e4f|#6fd3a0/)
-      expect(await mail(`mail: ${kind}, text`)).toMatch(
-        /<pre>[^<]+https?:[^<]+Northwind&#38;Co\n<\/pre>$/,
-      )
+      const html = await load(`mail: ${kind}`, scheme)
+      expect(html).toContain('lang="de"')
+      expect(html).toContain(`color-scheme:${scheme}`)
+      expect(html).not.toContain('prefers-color-scheme')
     }
-  expect(await (await fetch(url + pathOf('mail: reset'))).text()).toMatch(
-    /Dashboard.*#0b6e4f/s,
-  )
+    expect(await load(`mail: ${kind}, text`, 'light')).toMatch(
+      /<pre>[^<]+https?:[^<]+Dashboard\n<\/pre>$/,
+    )
+  }
 })
 
 test('shows the expiry of the session in the time zone of the browser', async ({

@@ -15,30 +15,29 @@
     (event) => {
       const form = /** @type {HTMLFormElement} */ (event.target)
       const needsScript = 'needsScript' in form.dataset
-      if (
-        'ready' in marks ||
-        !(needsScript || ('prefersScript' in form.dataset && !('stuck' in marks)))
-      )
-        return
+      const isHeld = 'prefersScript' in form.dataset && !('stuck' in marks)
+      if ('ready' in marks || (!needsScript && !isHeld)) return
       event.preventDefault()
       marks.submittedEarly = ''
       if (!needsScript) sendHeldForm = () => form.submit()
     },
     true,
   )
+  addEventListener(
+    'error',
+    ({ target }) => {
+      if (target instanceof HTMLScriptElement) markStuckAfter(brokenLoadMs)
+    },
+    true,
+  )
+  markStuckAfter(slowLoadMs)
 
   /** @param {number} ms */
-  const markStuckAfter = (ms) =>
+  function markStuckAfter(ms) {
     setTimeout(() => {
       if ('ready' in marks) return
       marks.stuck = ''
       sendHeldForm?.()
     }, ms)
-
-  addEventListener(
-    'error',
-    ({ target }) => target instanceof HTMLScriptElement && markStuckAfter(brokenLoadMs),
-    true,
-  )
-  markStuckAfter(slowLoadMs)
+  }
 })()

@@ -4,10 +4,10 @@
   const marks = document.documentElement.dataset
   const query = new URLSearchParams(location.search)
   const fragment = new URLSearchParams(location.hash.slice(1))
-  /** @type {NonNullable<Window['urlSecrets']>} */
-  const secrets = {}
   const script = /** @type {InlineScript} */ (document.currentScript)
   const names = /** @type {('code' | 'token')[]} */ (script.dataset.secrets.split(' '))
+  /** @type {NonNullable<Window['urlSecrets']>} */
+  const secrets = {}
 
   for (const name of names) {
     const value = query.get(name) || fragment.get(name)
@@ -21,23 +21,21 @@
   }
   window.urlSecrets = secrets
   if (secrets.code && location.pathname === '/sso/callback') marks.code = ''
-  if (Object.keys(secrets).length) {
+  if (Object.keys(secrets).length) hide()
+  else if (history.state?.token) restore(history.state)
+
+  // Stores the token for a reload, for Back, and for a discarded tab. A code would have
+  // expired by then.
+  function hide({ token } = secrets) {
     const url = new URL(location.href)
     url.search = query.toString()
     url.hash = fragment.toString()
-    // Stores the token for a reload, for Back, and for a discarded tab. A code would have
-    // expired by then.
-    const { token } = secrets
-    history.replaceState(
-      token ? { token, inFragment: 'fragment' in marks } : null,
-      '',
-      url,
-    )
-  } else if (history.state?.token) restore(history.state)
+    const state = token ? { token, inFragment: 'fragment' in marks } : null
+    history.replaceState(state, '', url)
+  }
 
   /**
-   * Opens the link of a token again after a reload, so that the server looks the link up
-   * again.
+   * Opens a link again after a reload, so that the server looks it up again.
    * @param {{ token: string, inFragment: boolean }} state
    */
   function restore({ token, inFragment }) {

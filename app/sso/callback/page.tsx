@@ -10,6 +10,7 @@ import { cookieOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { startPath } from '@/lib/sso/connection'
 import { askOf } from '@/lib/sso/next-sign-in'
+import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
 import earlyExchangeScript from '../../_ui/inline/early-exchange.inline.js?raw'
 import { SsoLanding } from './sso-landing'
@@ -31,50 +32,34 @@ export default async function SsoCallbackPage({
   searchParams,
 }: PageProps<'/sso/callback'>) {
   const { code, error, next } = await searchParams
-  const { app, language, shared, sso } = await texts()
   const { SIGN_IN_URL, DASHBOARD_URL, PUBLIC_URL } = env()
+  const requestHeaders = await headers()
 
   const nextUrl = nextDestination(next, PUBLIC_URL, DASHBOARD_URL)
   const signInUrl = signInPageUrl(SIGN_IN_URL, nextUrl)
-  const signIn = <Actions links={[[signInUrl, shared.signInAgain]]} />
+  const properties = { texts: await texts(), requestHeaders, nextUrl, signInUrl }
 
-  if (error !== undefined) {
-    const reason = isKnown(error, sso.rejected) ? error : 'other'
-    const { title, body } = sso.rejected[reason]
-    const { address = null, connection = null } =
-      error === 'no_access' ? askOf(await headers()) : {}
-    const { as, elsewhere } = sso.rejected.no_access
-    const [before, after] = as.split('{email}')
+  if (error !== undefined) return <Rejection {...properties} error={error} />
+  return <Landing {...properties} hasCode={code !== undefined} />
+}
 
-    return (
-      <Screen app={app} title={title} icon={icons[reason] ?? 'lock'}>
-        {address ? (
-          <p>
-            {before}
-            <Address email={address} />
-            {after}
-          </p>
-        ) : (
-          <p>{body}</p>
-        )}
-        {connection ? (
-          <Actions
-            links={[
-              [startPath(connection, nextUrl), shared.signInAgain],
-              [signInUrl, elsewhere],
-            ]}
-          />
-        ) : (
-          signIn
-        )}
-        <Reference id="#" shared={shared} />
-      </Screen>
-    )
-  }
+type Properties = {
+  texts: Texts
+  requestHeaders: Headers
+  nextUrl: string | null
+  signInUrl: string
+}
 
+/** Exchanges the code. */
+function Landing({
+  texts: { app, language, shared, sso },
+  requestHeaders,
+  nextUrl,
+  signInUrl,
+  hasCode,
+}: Properties & { hasCode: boolean }) {
   const { rejected: _, ...landingTexts } = sso
-  const requestHeaders = await headers()
-  const destination = nextUrl ?? DASHBOARD_URL
+  const destination = nextUrl ?? env().DASHBOARD_URL
 
   return (
     <>
@@ -86,16 +71,63 @@ export default async function SsoCallbackPage({
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: earlyExchangeScript }}
       />
-      <NeedsScript shared={shared} texts={sso} fallback={signIn}>
+      <NeedsScript
+        shared={shared}
+        texts={sso}
+        fallback={<Actions links={[[signInUrl, shared.signInAgain]]} />}
+      >
         <SsoLanding
-          {...{ app, language, shared, destination }}
+          {...{ app, language, shared, destination, signInUrl, hasCode }}
           texts={landingTexts}
-          signInUrl={signInUrl}
-          hasCode={code !== undefined}
           hasSession={cookieOf(requestHeaders, 'session') !== null}
         />
       </NeedsScript>
     </>
+  )
+}
+
+/** The provider, or this service, rejected the sign-in. */
+function Rejection({
+  texts: { app, shared, sso },
+  requestHeaders,
+  nextUrl,
+  signInUrl,
+  error,
+}: Properties & { error: unknown }) {
+  const reason = isKnown(error, sso.rejected) ? error : 'other'
+  const { title, body } = sso.rejected[reason]
+  const { address = null, connection = null } =
+    error === 'no_access' ? askOf(requestHeaders) : {}
+
+  // The same connection first, because the user can choose another account there.
+  const links: [url: string, label: string][] = connection
+    ? [
+        [startPath(connection, nextUrl), shared.signInAgain],
+        [signInUrl, sso.rejected.no_access.elsewhere],
+      ]
+    : [[signInUrl, shared.signInAgain]]
+
+  return (
+    <Screen app={app} title={title} icon={icons[reason] ?? 'lock'}>
+      {address ? (
+        <NoAccess text={sso.rejected.no_access.as} address={address} />
+      ) : (
+        <p>{body}</p>
+      )}
+      <Actions links={links} />
+      <Reference id="#" shared={shared} />
+    </Screen>
+  )
+}
+
+function NoAccess({ text, address }: { text: string; address: string }) {
+  const [before, after] = text.split('{email}')
+  return (
+    <p>
+      {before}
+      <Address email={address} />
+      {after}
+    </p>
   )
 }
 

@@ -11,6 +11,7 @@ import {
   isRetryable,
   markPageReady,
   maxRetries,
+  type Step,
   useAttempts,
 } from '@/app/_ui/use-attempts'
 import { useWait, WaitText } from '@/app/_ui/wait'
@@ -35,6 +36,8 @@ const icons = {
   'no-secret': 'lock',
 } as const
 
+type ProblemKind = keyof typeof icons
+
 type Properties = PageTexts & {
   texts: Omit<Texts['sso'], 'rejected'>
   destination: string
@@ -52,43 +55,28 @@ let firstAttempt: Promise<Outcome> | undefined
  * destination.
  */
 export function SsoLanding(properties: Properties) {
-  const { app, language, texts, shared, destination, signInUrl, hasCode, hasSession } =
-    properties
+  const landing = useLanding(properties)
+
+  // These are functions, not components: React would replace the live region of a screen
+  // by that of another component, and screen readers would not announce it.
+  if (landing.account) return showAccount(landing.account, properties)
+  const { kind } = landing.step
+  return isWorking(kind)
+    ? showProgress(kind, landing, properties)
+    : showProblem(kind, landing, properties)
+}
+
+/** The state of the page: the exchange, its retries, and an existing session. */
+function useLanding({ destination, hasCode, hasSession }: Properties) {
   const { step, retries, setStep, track } = useAttempts(hasCode)
-  const [account, setAccount] = useState<string | null>(null)
-  const signsInAgain = useRef(false)
-  const { kind } = step
+  const { account, goOnIfSignedIn, stay } = useExistingSession(destination)
   const canRetry =
     isRetryable(step) &&
     urlSecret('code') !== null &&
-    (kind === 'offline' || retries < maxRetries)
+    (step.kind === 'offline' || retries < maxRetries)
 
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   const wait = useWait(canRetry ? waitSeconds : 0, step)
-
-  /**
-   * Continues with an existing session of this browser, for example after Back or a
-   * second click.
-   */
-  async function goOnIfSignedIn(isLast = false): Promise<void> {
-    const email = await signedInAs()
-    if (signsInAgain.current) return
-    if (!email) {
-      if (!isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
-      return
-    }
-
-    setAccount(email)
-    setTimeout(() => location.replace(destination), readingMs)
-  }
-
-  async function exchange(code: string): Promise<Outcome> {
-    const outcome = await post(routes.exchangeSsoCode.path, { code })
-
-    // `replace` makes the Back button skip this page
-    if (outcome.kind === 'done') location.replace(destination)
-    return outcome
-  }
 
   async function show(pending: Promise<Outcome>, again = false): Promise<void> {
     const checked = pending.then(async (outcome) => {
@@ -98,6 +86,10 @@ export function SsoLanding(properties: Properties) {
       return outcome
     })
     await track(checked, again)
+  }
+
+  function retry(): void {
+    if (wait.isOver) show(exchange(urlSecret('code')!, destination), true)
   }
 
   // A layout effect corrects the page before the first paint. The server can't see a code
@@ -114,69 +106,115 @@ export function SsoLanding(properties: Properties) {
 
     firstAttempt ??= window.earlyExchange
       ? outcomeOf(window.earlyExchange)
-      : exchange(code)
+      : exchange(code, destination)
     delete window.earlyExchange
     show(firstAttempt)
   }, [])
 
-  const signInAgainLink = (className: string) => (
-    <a
-      className={className}
-      href={signInUrl}
-      onClick={() => {
-        signsInAgain.current = true
-      }}
-    >
-      {shared.signInAgain}
-    </a>
-  )
+  return { step, account, canRetry, waitSeconds, wait, retry, stay }
+}
 
-  const continueLink = (className: string) => (
-    <a className={className} href={destination}>
-      {shared.goOn}
-    </a>
-  )
+type Landing = ReturnType<typeof useLanding>
 
-  if (account) {
-    const [beforeEmail, afterEmail] = texts.already.body.split('{email}')
-    return (
-      <Screen app={app} title={texts.already.title} icon="good" focus={hasCode}>
-        <p role="status">
-          {beforeEmail}
-          <Address email={account} />
-          {afterEmail}
-        </p>
-        <div className="actions">{continueLink('button')}</div>
-      </Screen>
-    )
-  }
+/**
+ * Continues with an existing session of this browser, for example after Back or a second
+ * click. `stay` prevents it, because the user signs in again.
+ */
+function useExistingSession(destination: string) {
+  const [account, setAccount] = useState<string | null>(null)
+  const stays = useRef(false)
 
-  if (kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done') {
-    const done = kind === 'done'
-    const bodies = {
-      ready: texts.workingBody,
-      sending: texts.workingBody,
-      slow: texts.slow,
-      done: texts.doneBody,
+  async function goOnIfSignedIn(isLast = false): Promise<void> {
+    const email = await readSignedInEmail()
+    if (stays.current) return
+    if (!email) {
+      if (!isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
+      return
     }
 
-    return (
-      <Screen
-        app={app}
-        title={done ? texts.done : texts.working}
-        tab={kind === 'ready' ? shared.signIn : undefined} // a browser without scripts keeps this title
-        icon={done ? 'good' : 'busy'}
-        focus={'again' in step ? step.again : done}
-      >
-        <p role="status">{bodies[kind]}</p>
-        {done && <div className="actions">{continueLink('button')}</div>}
-        {kind === 'slow' && (
-          <div className="actions">{signInAgainLink('button quiet')}</div>
-        )}
-      </Screen>
-    )
+    setAccount(email)
+    setTimeout(() => location.replace(destination), readingMs)
   }
 
+  function stay(): void {
+    stays.current = true
+  }
+
+  return { account, goOnIfSignedIn, stay }
+}
+
+async function exchange(code: string, destination: string): Promise<Outcome> {
+  const outcome = await post(routes.exchangeSsoCode.path, { code })
+
+  // `replace` makes the Back button skip this page
+  if (outcome.kind === 'done') location.replace(destination)
+  return outcome
+}
+
+type WorkingKind = 'ready' | 'sending' | 'slow' | 'done'
+
+function isWorking(kind: Step['kind']): kind is WorkingKind {
+  return kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done'
+}
+
+function showAccount(
+  email: string,
+  { app, texts: { already }, shared, destination, hasCode }: Properties,
+) {
+  const [beforeEmail, afterEmail] = already.body.split('{email}')
+  return (
+    <Screen app={app} title={already.title} icon="good" focus={hasCode}>
+      <p role="status">
+        {beforeEmail}
+        <Address email={email} />
+        {afterEmail}
+      </p>
+      <div className="actions">
+        <ContinueLink {...{ shared, destination }} className="button" />
+      </div>
+    </Screen>
+  )
+}
+
+function showProgress(
+  kind: WorkingKind,
+  { step, stay }: Landing,
+  { app, texts, shared, destination, signInUrl }: Properties,
+) {
+  const isDone = kind === 'done'
+  const title = isDone ? texts.done : texts.working
+  const bodies = {
+    ready: texts.workingBody,
+    sending: texts.workingBody,
+    slow: texts.slow,
+    done: texts.doneBody,
+  }
+
+  return (
+    <Screen
+      {...{ app, title }}
+      tab={kind === 'ready' ? shared.signIn : title} // a browser without scripts keeps this title
+      icon={isDone ? 'good' : 'busy'}
+      focus={'again' in step ? step.again : isDone}
+    >
+      <p role="status">{bodies[kind]}</p>
+      {isDone && (
+        <div className="actions">
+          <ContinueLink {...{ shared, destination }} className="button" />
+        </div>
+      )}
+      {kind === 'slow' && (
+        <div className="actions">
+          <SignInLink {...{ shared, signInUrl, stay }} className="button quiet" />
+        </div>
+      )}
+    </Screen>
+  )
+}
+
+function showProblem(kind: ProblemKind, landing: Landing, properties: Properties) {
+  const { app, language, texts, shared, hasCode } = properties
+  const { step, canRetry, waitSeconds, wait } = landing
   const { title, body } = {
     ...texts,
     rejected: texts.used,
@@ -186,36 +224,88 @@ export function SsoLanding(properties: Properties) {
 
   return (
     <Screen
-      app={app}
-      title={title}
+      {...{ app, title }}
       icon={icons[kind]}
       focus={hasCode || kind !== 'no-secret'}
     >
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry && <WaitText {...{ shared, language, wait }} />}
-      <div className="actions">
-        {canRetry && (
-          <button
-            className="button"
-            type="button"
-            aria-disabled={!wait.isOver}
-            aria-describedby="wait"
-            onClick={() => wait.isOver && show(exchange(urlSecret('code')!), true)}
-          >
-            {shared.tryAgain}
-          </button>
-        )}
-        {kind === 'unknown' && continueLink('button')}
-        {signInAgainLink(kind === 'unknown' || canRetry ? 'button quiet' : 'button')}
-        {(kind === 'rejected' || kind === 'no-secret') && continueLink('button quiet')}
-      </div>
+      <NextSteps {...properties} {...landing} kind={kind} />
       <Reference id={'requestId' in step ? step.requestId : undefined} shared={shared} />
     </Screen>
   )
 }
 
+/** What the user can do about a problem. The main action comes first. */
+function NextSteps({
+  kind,
+  shared,
+  destination,
+  signInUrl,
+  canRetry,
+  wait,
+  retry,
+  stay,
+}: Properties & Landing & { kind: ProblemKind }) {
+  const mayBeSignedIn = kind === 'rejected' || kind === 'no-secret'
+  const isSecond = kind === 'unknown' || canRetry
+
+  return (
+    <div className="actions">
+      {canRetry && (
+        <button
+          className="button"
+          type="button"
+          aria-disabled={!wait.isOver}
+          aria-describedby="wait"
+          onClick={retry}
+        >
+          {shared.tryAgain}
+        </button>
+      )}
+      {kind === 'unknown' && (
+        <ContinueLink {...{ shared, destination }} className="button" />
+      )}
+      <SignInLink
+        {...{ shared, signInUrl, stay }}
+        className={isSecond ? 'button quiet' : 'button'}
+      />
+      {mayBeSignedIn && (
+        <ContinueLink {...{ shared, destination }} className="button quiet" />
+      )}
+    </div>
+  )
+}
+
+type LinkProperties = { shared: Texts['shared']; className: string }
+
+function ContinueLink({
+  destination,
+  shared,
+  className,
+}: LinkProperties & { destination: string }) {
+  return (
+    <a className={className} href={destination}>
+      {shared.goOn}
+    </a>
+  )
+}
+
+function SignInLink({
+  signInUrl,
+  stay,
+  shared,
+  className,
+}: LinkProperties & { signInUrl: string; stay: () => void }) {
+  return (
+    <a className={className} href={signInUrl} onClick={stay}>
+      {shared.signInAgain}
+    </a>
+  )
+}
+
 /** Returns the email address of this browser's session, or null. Never throws. */
-async function signedInAs(): Promise<string | null> {
+async function readSignedInEmail(): Promise<string | null> {
   const early = window.earlyLookUp
   delete window.earlyLookUp // a later call sends a new request
 
