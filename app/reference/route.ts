@@ -21,13 +21,13 @@ const errorExample = {
   issues: [issue],
 }
 const main = `<p>${formatText(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
-<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${formatText(summary)}</li>`)}</ul></nav>
-${each(operations, section)}
+<nav><ul>${renderEach(operations, (id, { summary, ...operation }) => `<li>${renderLink(id, operation)} ${formatText(summary)}</li>`)}</ul></nav>
+${renderEach(operations, renderSection)}
 <section id="errors"><h2>The body of every error</h2>
 <p>${formatText('Only `VALIDATION_ERROR` and `SECOND_FACTOR_INVALID` have `issues`.')}</p>
-${body(errorSchema('VALIDATION_ERROR'), errorExample)}</section>
+${renderBody(errorSchema('VALIDATION_ERROR'), errorExample)}</section>
 <h2>Headers of every response, unless it says otherwise</h2>
-<dl>${usualHeaders.map((name) => term(formatCode(name), headersByName[name]!.description)).join('')}</dl>`
+<dl>${usualHeaders.map((name) => renderTerm(formatCode(name), headersByName[name]!.description)).join('')}</dl>`
 
 /** Shows /openapi.json as a page, in English. */
 export function GET({ headers }: Request): Response {
@@ -42,23 +42,27 @@ export function GET({ headers }: Request): Response {
   return new Response(html, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
 }
 
-function section(id: string, operation: Operation): string {
+function renderSection(id: string, operation: Operation): string {
   const { method, path, summary, description, session, request, requestExample } =
     operation
   const { responses } = paths[path]![method.toLowerCase()]!
-  return `<section id="${id}"><h2>${linkTo(id, operation)}</h2>
+  return `<section id="${id}"><h2>${renderLink(id, operation)}</h2>
 <p><strong>${formatText(summary)}</strong> ${formatText(description).replaceAll('\n\n', '</p>\n<p>')}</p>
 ${session ? `<p>The session JWT, as a Bearer token or in the cookie, is ${session}.</p>` : ''}
-${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
-<h3>Response body</h3>${body(operation.response, operation.responseExample)}
-<h3>Responses</h3><dl>${each(responses, (status, own) => response(status, own, operation))}</dl></section>`
+${request ? `<h3>Request body</h3>${renderBody(request, requestExample)}` : ''}
+<h3>Response body</h3>${renderBody(operation.response, operation.responseExample)}
+<h3>Responses</h3><dl>${renderEach(responses, (status, own) => renderResponse(status, own, operation))}</dl></section>`
 }
 
 /**
  * Describes a response: its error codes, when it occurs, and its headers except the usual
  * ones.
  */
-function response(status: string, own: ResponseObject, operation: Operation): string {
+function renderResponse(
+  status: string,
+  own: ResponseObject,
+  operation: Operation,
+): string {
   const codes = errorsOf(operation).filter(
     (code) => errors[code].status === Number(status),
   )
@@ -71,24 +75,28 @@ function response(status: string, own: ResponseObject, operation: Operation): st
         `<br>Header ${formatCode(name)}: ${formatText({ ...headersByName[name], ...header }.description!)}`,
     )
 
-  return term([status, ...codes].map(formatCode).join(' '), description, list.join(''))
+  return renderTerm(
+    [status, ...codes].map(formatCode).join(' '),
+    description,
+    list.join(''),
+  )
 }
 
-function body(schema: z.ZodType, example?: object): string {
-  return `<dl>${fields(z.toJSONSchema(schema, { io: 'input' }))}</dl><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`
+function renderBody(schema: z.ZodType, example?: object): string {
+  return `<dl>${renderFields(z.toJSONSchema(schema, { io: 'input' }))}</dl><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`
 }
 
 /**
  * Describes the fields of an object. The name of a nested field begins with the name of
  * its object.
  */
-function fields({ properties = {}, required = [] }: Schema, path = ''): string {
-  return each(properties as Record<string, Schema>, (name, field) => {
+function renderFields({ properties = {}, required = [] }: Schema, path = ''): string {
+  return renderEach(properties as Record<string, Schema>, (name, field) => {
     const title = `${formatCode(path + name)} ${describeType(field)}${required.includes(name) ? '' : ', optional'}`
     const nested = field.items
-      ? fields(field.items as Schema, `${path}${name}[].`)
-      : fields(field, `${path}${name}.`)
-    return term(title, field.description) + nested
+      ? renderFields(field.items as Schema, `${path}${name}[].`)
+      : renderFields(field, `${path}${name}.`)
+    return renderTerm(title, field.description) + nested
   })
 }
 
@@ -107,7 +115,7 @@ function describeType({
   return limit === undefined ? name : `${name}, ${formatCode(String(limit))}`
 }
 
-function each<Value>(
+function renderEach<Value>(
   record: Record<string, Value>,
   describe: (name: string, value: Value) => string,
 ): string {
@@ -115,14 +123,14 @@ function each<Value>(
   return texts.join('\n')
 }
 
-function linkTo(
+function renderLink(
   id: string,
   { method, path }: Pick<Operation, 'method' | 'path'>,
 ): string {
   return `<a href="#${id}">${formatCode(`${method} ${path}`)}</a>`
 }
 
-function term(title: string, description = '', more = ''): string {
+function renderTerm(title: string, description = '', more = ''): string {
   return `<dt>${title}</dt><dd>${formatText(description)}${more}</dd>`
 }
 

@@ -112,8 +112,7 @@ export const errors = {
     status: 429,
     message: 'Too many requests from your network. Wait a few minutes, then try again.',
     description:
-      'There were too many requests of the client or the session, or too many\n' +
-      'attempts to sign in. Nothing was done.',
+      'There were too many requests, or too many wrong passwords or codes. Nothing was done.',
   },
   INTERNAL_ERROR: {
     status: 500,

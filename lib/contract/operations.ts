@@ -473,7 +473,8 @@ export function allowedMethods({
   method,
   crossOrigin,
 }: Pick<Operation, 'method' | 'crossOrigin'>): string {
-  return method === 'GET' ? 'GET, HEAD' : crossOrigin ? `${method}, OPTIONS` : method
+  if (method === 'GET') return 'GET, HEAD'
+  return crossOrigin ? `${method}, OPTIONS` : method
 }
 
 /** Returns the codes of the errors that an operation can respond with. */

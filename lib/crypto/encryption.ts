@@ -28,24 +28,30 @@ export async function decryptText(
   purpose: Purpose,
   bound: Record<string, string>,
 ): Promise<string | null> {
+  for (const key of keysFor(purpose)) {
+    const decrypted = await decryptWith(key, encrypted)
+    if (!decrypted) continue
+
+    const { protectedHeader, plaintext } = decrypted
+    const isBound = ([name, value]: [string, string]) => protectedHeader[name] === value
+    if (Object.entries(bound).every(isBound)) return new TextDecoder().decode(plaintext)
+  }
+
+  return null
+}
+
+async function decryptWith(key: Uint8Array, encrypted: string) {
   const { compactDecrypt } = await import('jose')
   const algorithms = {
     keyManagementAlgorithms: ['dir'],
     contentEncryptionAlgorithms: ['A256GCM'],
   }
 
-  for (const key of keysFor(purpose)) {
-    const decrypted = await compactDecrypt(encrypted, key, algorithms).catch(() => null)
-    if (
-      decrypted &&
-      Object.entries(bound).every(
-        ([name, value]) => decrypted.protectedHeader[name] === value,
-      )
-    )
-      return new TextDecoder().decode(decrypted.plaintext)
+  try {
+    return await compactDecrypt(encrypted, key, algorithms)
+  } catch {
+    return null
   }
-
-  return null
 }
 
 function keysFor(purpose: Purpose): Uint8Array[] {

@@ -33,68 +33,70 @@ export const usualHeaders = [
 ]
 
 const headerObjects = {
-  'Cache-Control': header('Never cached.', { const: 'no-store' }),
-  'X-Request-Id': header(
+  'Cache-Control': describeHeader('Never cached.', { const: 'no-store' }),
+  'X-Request-Id': describeHeader(
     'Identifies the request in the log. The ID of the client if it has this format, or a new one.',
     {
       pattern: '^[\\w.-]{8,40}$',
     },
   ),
-  'X-Content-Type-Options': header('The body is what Content-Type says.', {
+  'X-Content-Type-Options': describeHeader('The body is what Content-Type says.', {
     const: 'nosniff',
   }),
-  'RateLimit-Policy': header(
+  'RateLimit-Policy': describeHeader(
     'The platform limit (draft-ietf-httpapi-ratelimit-headers-10): requests (q), which is\n' +
       '`RATE_LIMIT_REQUESTS`, in a window of seconds (w).',
     {
       pattern: `^"platform";q=[1-9]\\d*;w=${windowSeconds}$`,
     },
   ),
-  RateLimit: header(
+  RateLimit: describeHeader(
     'Requests remaining (r) of the limit against which the request counted; seconds until\n' +
       'the window resets (t).',
     {
       pattern: '^"platform";r=\\d+;t=\\d+$',
     },
   ),
-  'Retry-After': header('Seconds.', { pattern: '^[1-9]\\d*$' }),
-  Allow: header('The methods that the path accepts (RFC 9110 §15.5.6).', {
+  'Retry-After': describeHeader('Seconds.', { pattern: '^[1-9]\\d*$' }),
+  Allow: describeHeader('The methods that the path accepts (RFC 9110 §15.5.6).', {
     enum: [...new Set(Object.values<Operation>(operations).map(allowedMethods))],
   }),
-  'Accept-Post': header('The media type that the path accepts.', {
+  'Accept-Post': describeHeader('The media type that the path accepts.', {
     const: 'application/json',
   }),
-  'WWW-Authenticate': header('How to authenticate (RFC 6750 §3).', { const: 'Bearer' }),
-  'Set-Cookie': header(
+  'WWW-Authenticate': describeHeader('How to authenticate (RFC 6750 §3).', {
+    const: 'Bearer',
+  }),
+  'Set-Cookie': describeHeader(
     'Two cookies that no script can read: the session JWT and the refresh token. Over https, their names are\n' +
       '`__Host-session` and `__Host-refresh`. On http://localhost, they are `session` and `refresh`. After a\n' +
       'sign-in with a password, a third cookie (`__Host-known` or `known`) gives the browser its own attempts for\n' +
       'this account. If the user has a second factor, the cookie `__Host-challenge` or `challenge` contains the\n' +
       'challenge.',
     {
-      pattern: `${cookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge')}|${cookiePattern('', '0', 'challenge')}`,
+      pattern: `${makeCookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge')}|${makeCookiePattern('', '0', 'challenge')}`,
     },
   ),
 }
 
 /** The headers of every response of an operation that pages of other sites call. */
 const crossOriginHeaders = {
-  'Access-Control-Allow-Origin': header(
+  'Access-Control-Allow-Origin': describeHeader(
     'The origin of the page after a success; `*` for an error.',
     {},
   ),
-  'Access-Control-Expose-Headers': header('What a script may read.', {
+  'Access-Control-Expose-Headers': describeHeader('What a script may read.', {
     const: 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
   }),
 }
 
 const deletes = {
-  'Set-Cookie': header('Two fields, which delete both cookies.', {
-    pattern: cookiePattern('', '0'),
+  'Set-Cookie': describeHeader('Two fields, which delete both cookies.', {
+    pattern: makeCookiePattern('', '0'),
   }),
 }
 
-function cookiePattern(
+function makeCookiePattern(
   value: string,
   seconds: string,
   names = 'session|refresh',
@@ -169,13 +171,15 @@ export const openApiDocument = {
   paths: Object.fromEntries(
     Object.entries(operations).map(([id, operation]) => [
       operation.path,
-      pathItem(id, operation),
+      describePath(id, operation),
     ]),
   ) as Record<string, Record<string, { responses: Record<string, ResponseObject> }>>,
   components: {
-    schemas: schemas(),
+    schemas: generateSchemas(),
     headers: headerObjects,
-    responses: Object.fromEntries(sharedCodes.map((code) => [code, errorResponse(code)])),
+    responses: Object.fromEntries(
+      sharedCodes.map((code) => [code, describeSharedError(code)]),
+    ),
     securitySchemes: {
       bearer: {
         type: 'http',
@@ -193,14 +197,14 @@ export const openApiDocument = {
   },
 }
 
-function pathItem(operationId: string, operation: Operation) {
+function describePath(operationId: string, operation: Operation) {
   const { method, tag, summary, description, request, requestExample, session } =
     operation
   const requestBody = request && {
     required: true,
     content: {
       'application/json': {
-        schema: ref('schemas', registry.get(request)!.id),
+        schema: referTo('schemas', registry.get(request)!.id),
         example: requestExample,
       },
     },
@@ -246,14 +250,16 @@ function describeSuccess(operation: Operation) {
 
   const headers = publicSeconds
     ? {
-        'Cache-Control': header('May be cached.', {
+        'Cache-Control': describeHeader('May be cached.', {
           const: `public, max-age=${publicSeconds}`,
         }),
-        'Access-Control-Allow-Origin': header('Any site may read it.', { const: '*' }),
-        'X-Content-Type-Options': ref('headers', 'X-Content-Type-Options'),
+        'Access-Control-Allow-Origin': describeHeader('Any site may read it.', {
+          const: '*',
+        }),
+        'X-Content-Type-Options': referTo('headers', 'X-Content-Type-Options'),
       }
     : {
-        ...headersWith(...(cookies === 'sets' ? ['Set-Cookie'] : [])),
+        ...referToHeaders(...(cookies === 'sets' ? ['Set-Cookie'] : [])),
         ...(cookies === 'sets for browsers' && {
           'Set-Cookie': { ...headerObjects['Set-Cookie'], required: false },
         }),
@@ -262,7 +268,7 @@ function describeSuccess(operation: Operation) {
       }
 
   const content = {
-    schema: ref('schemas', registry.get(response)!.id),
+    schema: referTo('schemas', registry.get(response)!.id),
     example: responseExample,
   }
 
@@ -284,9 +290,9 @@ function describeError(code: ErrorCode, operation: Operation) {
   const own = crossOrigin
     ? crossOriginHeaders
     : cookies === 'deletes' && errors[code].status >= 500 && deletes
-  if (!own) return ref('responses', code)
+  if (!own) return referTo('responses', code)
 
-  const response = errorResponse(code)
+  const response = describeSharedError(code)
 
   return { ...response, headers: { ...response.headers, ...own } }
 }
@@ -304,24 +310,24 @@ function describeBadRequest(operation: Operation) {
 
   const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,
-    errorExample('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
+    makeErrorExample('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
   ])
 
   const others = codes
     .filter((code) => code !== 'VALIDATION_ERROR')
-    .map((code) => [code, errorExample(code)])
-  const refs = codes.map((code) => ref('schemas', code))
+    .map((code) => [code, makeErrorExample(code)])
+  const refs = codes.map((code) => referTo('schemas', code))
   const schema = refs.length > 1 ? { oneOf: refs } : refs[0]
   const content = {
     'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) },
   }
-  const headers = { ...headersWith(), ...(crossOrigin && crossOriginHeaders) }
+  const headers = { ...referToHeaders(), ...(crossOrigin && crossOriginHeaders) }
   const description = codes.map((code) => errors[code].description).join(' ')
 
   return { description, headers, content }
 }
 
-function schemas() {
+function generateSchemas() {
   const generated = z.toJSONSchema(registry, {
     io: 'input',
     uri: (id) => `#/components/schemas/${id}`,
@@ -331,41 +337,44 @@ function schemas() {
   )
 }
 
-function errorResponse(code: ErrorCode) {
+function describeSharedError(code: ErrorCode) {
   const own = errorHeaders[code]
-  const unknown = errorExample(code, {
+  const unknown = makeErrorExample(code, {
     message: outcomeUnknownMessage,
     outcome: 'unknown',
   })
   const examples = {
-    usual: errorExample(code),
+    usual: makeErrorExample(code),
     ...(code === 'SERVICE_UNAVAILABLE' && { unknown }),
   }
 
-  const content = { 'application/json': { schema: ref('schemas', code), examples } }
+  const content = { 'application/json': { schema: referTo('schemas', code), examples } }
 
   return {
     description: errors[code].description,
-    headers: headersWith(...(own ? [own] : [])),
+    headers: referToHeaders(...(own ? [own] : [])),
     content,
   }
 }
 
-function errorExample(code: ErrorCode, more: object | undefined = moreExamples[code]) {
+function makeErrorExample(
+  code: ErrorCode,
+  more: object | undefined = moreExamples[code],
+) {
   const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
   return { value: { ok: false, code, message: errors[code].message, requestId, ...more } }
 }
 
-function headersWith(...more: string[]) {
+function referToHeaders(...more: string[]) {
   return Object.fromEntries(
-    [...usualHeaders, ...more].map((name) => [name, ref('headers', name)]),
+    [...usualHeaders, ...more].map((name) => [name, referTo('headers', name)]),
   )
 }
 
-function ref(kind: 'schemas' | 'headers' | 'responses', name: string) {
+function referTo(kind: 'schemas' | 'headers' | 'responses', name: string) {
   return { $ref: `#/components/${kind}/${name}` }
 }
 
-function header(description: string, schema: object) {
+function describeHeader(description: string, schema: object) {
   return { description, required: true, schema: { type: 'string', ...schema } }
 }

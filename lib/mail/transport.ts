@@ -29,17 +29,12 @@ export class MailError extends Error {
     },
   ) {
     super('The email was not sent.')
-    const { code, command, responseCode } = cause
-    const aboutThisMail =
-      (code === 'EENVELOPE' || code === 'EMESSAGE') &&
-      (command === 'RCPT TO' || command === 'DATA') &&
-      responseCode
+    const { code = '', command = '', responseCode } = cause
+    const isAboutThisMail =
+      ['EENVELOPE', 'EMESSAGE'].includes(code) && ['RCPT TO', 'DATA'].includes(command)
 
-    this.verdict = aboutThisMail
-      ? responseCode >= 500
-        ? 'rejected'
-        : 'temporary'
-      : 'ours'
+    if (!isAboutThisMail || !responseCode) this.verdict = 'ours'
+    else this.verdict = responseCode >= 500 ? 'rejected' : 'temporary'
   }
 }
 

@@ -76,7 +76,7 @@ export type ListedWidget = Awaited<ReturnType<typeof listWidgets>>[number]
 /** Returns all widgets in the order of their slugs, or only the widget with `slug`. */
 export async function listWidgets(slug?: string) {
   const widgets = await prisma().widget.findMany({
-    where: { slug },
+    where: slug === undefined ? {} : { slug },
     orderBy: { slug: 'asc' },
     omit: { createdAt: true },
     include: {
