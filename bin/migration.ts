@@ -13,15 +13,7 @@ async function draft(name: string): Promise<void> {
   if (!/^[a-z0-9_]+$/.test(name))
     throw new UsageError(`“${name}” is not a name: use ${form}.`)
 
-  // Any PostgreSQL server works. Without DATABASE_URL, starts the embedded server of the
-  // tests, which needs no network.
-  const { DATABASE_URL } = process.env
-  const embedded = DATABASE_URL
-    ? null
-    : await startEmbeddedPostgres(`${project}.data/test-postgres`, console.error)
-  const sql = await draftMigration(DATABASE_URL || embedded!.url).finally(() =>
-    embedded?.release(),
-  )
+  const sql = await draftSql()
   if (!sql)
     return console.log(
       'prisma/schema.prisma has not changed since the newest committed migration. Nothing was written.',
@@ -34,6 +26,25 @@ async function draft(name: string): Promise<void> {
   console.log(
     `Wrote ${folder}/migration.sql. Add what Prisma can't generate (checks, data), then run npm run migrate.`,
   )
+}
+
+/**
+ * Any PostgreSQL server works. Without DATABASE_URL, starts the embedded server of the
+ * tests, which needs no network.
+ */
+async function draftSql(): Promise<string> {
+  const { DATABASE_URL } = process.env
+  if (DATABASE_URL) return draftMigration(DATABASE_URL)
+
+  const embedded = await startEmbeddedPostgres(
+    `${project}.data/test-postgres`,
+    console.error,
+  )
+  try {
+    return await draftMigration(embedded.url)
+  } finally {
+    await embedded.release()
+  }
 }
 
 runCommand(
