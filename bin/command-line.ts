@@ -76,9 +76,10 @@ export function reportEnded(done: string, ended: number): void {
 
 /** Returns the bytes of a file. `-` stands for stdin. */
 export async function readInput(file: string): Promise<Buffer> {
-  const [name, input] =
-    file === '-' ? ['stdin', buffer(process.stdin)] : [file, readFile(file)]
-  return input.catch(() => {
-    throw new UsageError(`${name} can’t be read.`)
-  })
+  const isStdin = file === '-'
+  try {
+    return await (isStdin ? buffer(process.stdin) : readFile(file))
+  } catch {
+    throw new UsageError(`${isStdin ? 'stdin' : file} can’t be read.`)
+  }
 }

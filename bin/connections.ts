@@ -1,7 +1,11 @@
 // `npm run connections`: manages the identity providers that users sign in with.
 import { type Command, Option } from 'commander'
 import { fetchBounded } from '../lib/outgoing'
-import type { ConnectionChange, ListedConnection } from '../lib/sso/manage/connections'
+import type {
+  ConnectionChange,
+  ListedConnection,
+  NewConnection,
+} from '../lib/sso/manage/connections'
 import type { Entered, Flag, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/provider-url'
 import { UsageError } from '../lib/usage-error'
@@ -56,7 +60,7 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
       `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
     )
 
-  const domains = domainsOf(flags.domain)
+  const domains = readDomains(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
 
   const { settings, secrets, notes } = await provider.add.settingsFrom(
@@ -65,23 +69,22 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
     read,
   )
 
-  const {
-    name = slug,
-    provision = false,
-    listed = false,
-    allowPasswords = false,
-    sessionHours,
-  } = ownSettings(flags)
+  const own = {
+    name: slug,
+    provision: false,
+    listed: false,
+    allowPasswords: false,
+    ...readOwnSettings(flags),
+  }
 
-  const own = { slug, name, provision, listed, allowPasswords, sessionHours }
-  await connections.addConnection({ ...own, settings, secrets: secrets!, domains })
+  await connections.addConnection({ slug, ...own, settings, secrets: secrets!, domains })
   console.log([...notes, `Added ${slug}.`].join('\n'))
-  await endPasswords(allowPasswords ? [] : domains)
+  await endPasswords(own.allowPasswords ? [] : domains)
   await printEntries(await requireConnection(slug))
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
 
-function domainsOf(given: string[] = []): string[] {
+function readDomains(given: string[] = []): string[] {
   const domains = given.map((name) => {
     const domain = asciiDomain(name.trim())
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
@@ -90,25 +93,39 @@ function domainsOf(given: string[] = []): string[] {
   return [...new Set(domains)]
 }
 
-/** Returns the settings in the flags that all kinds of connections have. */
-function ownSettings({
-  name,
-  provision,
-  list: listed,
-  'allow-passwords': allowPasswords,
-  ...flags
-}: Flags) {
-  const label = NewConnectionName.optional().safeParse(name)
+type OwnSettings = Partial<
+  Pick<NewConnection, 'name' | 'provision' | 'listed' | 'allowPasswords' | 'sessionHours'>
+>
+
+/** Returns the settings that all kinds of connections have, if their flags are given. */
+function readOwnSettings(flags: Flags): OwnSettings {
+  const settings: OwnSettings = {}
+
+  const label = NewConnectionName.optional().safeParse(flags.name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
+  if (label.data !== undefined) settings.name = label.data
+
+  if (flags.provision !== undefined) settings.provision = flags.provision
+  if (flags.list !== undefined) settings.listed = flags.list
+
+  const allowPasswords = flags['allow-passwords']
+  if (allowPasswords !== undefined) settings.allowPasswords = allowPasswords
 
   const hours = flags['session-hours']
-  if (hours && !(/^\d{1,3}$/.test(hours) && +hours >= 1 && +hours <= 168))
+  if (hours !== undefined) settings.sessionHours = readSessionHours(hours)
+
+  return settings
+}
+
+/** Returns null for '', which removes the setting. */
+function readSessionHours(text: string): number | null {
+  if (text === '') return null
+
+  const hours = Number(text)
+  if (!/^\d{1,3}$/.test(text) || hours < 1 || hours > 168)
     throw new UsageError('--session-hours must be a whole number from 1 to 168.')
 
-  // '' removes the setting
-  const sessionHours = hours === undefined ? undefined : Number(hours) || null
-
-  return { name: label.data, provision, listed, allowPasswords, sessionHours }
+  return hours
 }
 
 const maxMetadataBytes = 1024 * 1024
@@ -119,18 +136,20 @@ async function read(url: string): Promise<Buffer> {
   const { error } = ProviderUrl.safeParse(url)
   if (error) throw new UsageError(`--metadata ${error.issues[0]!.message}.`)
 
-  const response = await fetchBounded(
-    url,
-    { signal: AbortSignal.timeout(10_000) },
-    maxMetadataBytes,
-  ).catch((cause) => {
-    throw new Error(`${url} can’t be fetched: ${cause.message}`)
-  })
-
+  const response = await fetchMetadata(url)
   if (!response.ok)
     throw new Error(`${url} can’t be fetched: the response is ${response.status}.`)
 
   return Buffer.from(await response.arrayBuffer())
+}
+
+async function fetchMetadata(url: string): Promise<Response> {
+  try {
+    const signal = AbortSignal.timeout(10_000)
+    return await fetchBounded(url, { signal }, maxMetadataBytes)
+  } catch (error) {
+    throw new Error(`${url} can’t be fetched: ${(error as Error).message}`)
+  }
 }
 
 /**
@@ -171,22 +190,22 @@ async function update(slug: string, flags: Flags): Promise<void> {
       `--${unknown} is not a flag of a connection of the kind ${stored.kind}.`,
     )
 
-  const removedDomains = domainsOf(flags['remove-domain'])
-  const added = domainsOf(flags.domain)
+  const removedDomains = readDomains(flags['remove-domain'])
+  const added = readDomains(flags.domain)
   const domains = [...new Set([...before.domains, ...added])].filter(
     (domain) => !removedDomains.includes(domain),
   )
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
-  const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
+  const change = { ...entered, ...readOwnSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
 
   // a new client at the provider needs all of our values, not only the changed ones
-  const clientOf = (settings: object) =>
-    'clientId' in settings ? settings.clientId : null
-  await printEntries(
-    after,
-    clientOf(stored) === clientOf(entered.settings) ? before : undefined,
-  )
+  const isSameClient = readClientId(stored) === readClientId(entered.settings)
+  await printEntries(after, isSameClient ? before : undefined)
+}
+
+function readClientId(settings: ListedConnection['settings']): string | null {
+  return 'clientId' in settings ? settings.clientId : null
 }
 
 async function apply(
@@ -195,7 +214,7 @@ async function apply(
 ): Promise<ListedConnection> {
   await updateConnection(before, change)
   const after = await requireConnection(before.slug)
-  const lines = differences(before, after)
+  const lines = describeChanges(before, after)
   if (change.secrets) lines.push('secrets: replaced')
 
   console.log(
@@ -206,6 +225,7 @@ async function apply(
   )
 
   for (const note of change.notes) console.log(note)
+
   const isNew = (domain: string) =>
     before.allowPasswords || !before.domains.includes(domain)
   if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
@@ -213,20 +233,8 @@ async function apply(
   return after
 }
 
-function differences(before: ListedConnection, after: ListedConnection): string[] {
-  const textOf = (value: unknown): string => {
-    if (Array.isArray(value)) return value.map(textOf).join(', ')
-    if (typeof value === 'object' && value !== null) return JSON.stringify(value)
-    const text = String(value ?? 'none')
-    return text.startsWith('-----BEGIN ') ? certificateText(text) : text
-  }
-
-  const textsOf = ({ id, users, encryptedSecrets, settings, ...own }: ListedConnection) =>
-    Object.fromEntries(
-      Object.entries({ ...own, ...settings }).map(([key, value]) => [key, textOf(value)]),
-    )
-
-  const [old, current] = [textsOf(before), textsOf(after)]
+function describeChanges(before: ListedConnection, after: ListedConnection): string[] {
+  const [old, current] = [formatSettings(before), formatSettings(after)]
   const changed = Object.keys({ ...old, ...current }).filter(
     (key) => old[key] !== current[key],
   )
@@ -236,6 +244,20 @@ function differences(before: ListedConnection, after: ListedConnection): string[
       ? compareCertificates(before, after)
       : `${key}: ${old[key] ?? 'none'} → ${current[key] ?? 'none'}`,
   )
+}
+
+function formatSettings(connection: ListedConnection): Record<string, string> {
+  const { id, users, encryptedSecrets, settings, ...own } = connection
+  const entries = Object.entries({ ...own, ...settings })
+  return Object.fromEntries(entries.map(([key, value]) => [key, formatValue(value)]))
+}
+
+function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(formatValue).join(', ')
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value)
+
+  const text = String(value ?? 'none')
+  return text.startsWith('-----BEGIN ') ? certificateText(text) : text
 }
 
 /** Returns which certificates of a SAML provider an update has added and removed. */
@@ -268,11 +290,13 @@ async function reencrypt(): Promise<void> {
   const problems: string[] = []
 
   for (const connection of connections)
-    await decryptSecrets(connection)
-      .then((secrets) => updateConnection(connection, { secrets }))
-      .catch((error) =>
-        problems.push(`${connection.slug}: ${(error.cause ?? error).message}`),
-      )
+    try {
+      const secrets = await decryptSecrets(connection)
+      await updateConnection(connection, { secrets })
+    } catch (error) {
+      const { cause = error } = error as Error
+      problems.push(`${connection.slug}: ${(cause as Error).message}`)
+    }
 
   console.log(
     `Connections encrypted with the first key: ${connections.length - problems.length}.`,
@@ -349,12 +373,12 @@ async function list({ json }: { json?: boolean }): Promise<void> {
   for (const connection of await listConnections()) {
     const values = { ...connection.settings, ...connection }
     console.log(
-      json ? JSON.stringify(values, jsonFields.split(' ')) : summaryOf(connection),
+      json ? JSON.stringify(values, jsonFields.split(' ')) : summarize(connection),
     )
   }
 }
 
-function summaryOf(connection: ListedConnection): string {
+function summarize(connection: ListedConnection): string {
   const {
     slug,
     settings,
@@ -389,7 +413,7 @@ function summaryOf(connection: ListedConnection): string {
 async function show(slug: string): Promise<void> {
   const connection = await requireConnection(slug)
   const { settings } = (await loadProvider(connection)).describe(connection)
-  console.log([summaryOf(connection), ...settings].join('\n'))
+  console.log([summarize(connection), ...settings].join('\n'))
   await printEntries(connection)
 }
 

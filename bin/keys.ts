@@ -80,7 +80,7 @@ function withKeys(work: (json: string, name: Setting) => void) {
   }
 }
 
-const ofWidgets = ['--widget', 'the keys of WIDGET_SIGNING_KEYS'] as const
+const widgetOption = ['--widget', 'the keys of WIDGET_SIGNING_KEYS'] as const
 const program = newProgram(
   'npm run keys --',
   'Prints keys for SESSION_SIGNING_KEYS and WIDGET_SIGNING_KEYS. Changes nothing.',
@@ -98,7 +98,7 @@ program
   .description(
     'lists the keys in SESSION_SIGNING_KEYS: which one signs, which are only published',
   )
-  .option(...ofWidgets)
+  .option(...widgetOption)
   .action(withKeys(list))
 
 program
@@ -106,7 +106,7 @@ program
   .description(
     'prints the next value of SESSION_SIGNING_KEYS. A rotation has three steps: publish a new key, sign with it, remove the old key. Set the printed value before the next step.',
   )
-  .option(...ofWidgets)
+  .option(...widgetOption)
   .action(withKeys(rotate))
 
 runCommand(program)

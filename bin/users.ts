@@ -194,19 +194,21 @@ async function readIssuer(connection: ListedConnection): Promise<string> {
   const { discover } = await import('../lib/sso/oidc/sign-in')
   const { slug } = connection
 
-  const { metadata } = await discover(connection as OidcConnection).catch((cause) => {
-    throw new Error(
-      `The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`,
-      { cause },
-    )
-  })
+  let issuer: string
+  try {
+    const { metadata } = await discover(connection as OidcConnection)
+    issuer = metadata.issuer
+  } catch (cause) {
+    const check = `npm run connections -- check ${slug}`
+    throw new Error(`The metadata of ${slug} can’t be used: ${check}`, { cause })
+  }
 
-  if (metadata.issuer.includes('{tenantid}'))
+  if (issuer.includes('{tenantid}'))
     throw new UsageError(
-      `${slug} has several tenants: pass the --issuer of the subject, ${metadata.issuer}`,
+      `${slug} has several tenants: pass the --issuer of the subject, ${issuer}`,
     )
 
-  return metadata.issuer
+  return issuer
 }
 
 async function unlink(email: string, connection: string): Promise<void> {
@@ -302,18 +304,20 @@ async function show(email: string, { json }: Json): Promise<void> {
 
   for (const { connection, subject } of details.identities)
     console.log(`Linked to ${connection} as ${subject}`)
+
   const when = last
     ? `${last.createdAt.toISOString()}, ${describeWay(last)}`
     : 'none in the past two weeks'
   console.log(`Last sign-in: ${when}`)
   console.log(`Live sessions: ${live.length}`)
+  for (const session of live) console.log(describeSession(session))
+}
 
-  for (const { id, createdAt, rotatedAt, expiresAt, ...way } of live) {
-    const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
-    console.log(
-      `  ${id}  began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}, ${describeWay(way)}`,
-    )
-  }
+function describeSession(session: UserSession): string {
+  const { id, createdAt, rotatedAt, expiresAt } = session
+  const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
+  const times = `began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}`
+  return `  ${id}  ${times}, ${describeWay(session)}`
 }
 
 function describeWay({
