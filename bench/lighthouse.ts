@@ -2,7 +2,7 @@
 // bench/README.md.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { runCommand } from '../bin/command-line'
+import { collect, newProgram, runCommand } from '../bin/command-line'
 import { project } from '../bin/dev/local'
 import { startEmbeddedPostgres } from '../bin/dev/postgres'
 import { findChromium } from '../e2e/support/servers/tools'
@@ -116,7 +116,12 @@ function print(scores: Map<string, Scores[]>): void {
   console.log(`\nMedians of ${rounds} runs, Lighthouse’s settings for a phone`)
 }
 
-runCommand({
-  usage: `npm run bench:lighthouse   scores every page 8 times. --only NAME: those whose names contain NAME`,
-  commands: { '--only=NAME…': lighthouse },
-})
+runCommand(
+  newProgram('npm run bench:lighthouse --', 'Scores every page 8 times.')
+    .option(
+      '--only <name>',
+      'only the pages whose names contain this; repeat it for several',
+      collect,
+    )
+    .action(lighthouse),
+)

@@ -1,6 +1,6 @@
 // `npm run bench`: compares the operations with a floor, another commit or another
 // product. See bench/README.md.
-import { runCommand } from '../bin/command-line'
+import { collect, newProgram, runCommand } from '../bin/command-line'
 import { project } from '../bin/dev/local'
 import { startEmbeddedPostgres } from '../bin/dev/postgres'
 import { newSigningKeys } from '../lib/settings/signing-keys'
@@ -18,13 +18,6 @@ import {
   type Server,
   startServer,
 } from './servers'
-
-const usage = `npm run bench   measures each operation in 25 short rounds of shuffled order
-
-  --only NAME        only the operations whose names contain NAME. Can be repeated
-  --rows N           rows per table, by default 100,000. A database with more is kept for the next run
-  --against COMMIT   adds another commit
-  --peers            adds better-auth`
 
 const rounds = 25
 const warmUps = 8 // V8 needs several thousand requests to compile everything
@@ -163,7 +156,21 @@ async function measureInRounds(
 const shuffled = <Item>(items: readonly Item[]): Item[] =>
   [...items].sort(() => Math.random() - 0.5)
 
-runCommand({
-  usage,
-  commands: { '--only=NAME… --rows=N --against=COMMIT --peers': bench },
-})
+runCommand(
+  newProgram(
+    'npm run bench --',
+    'Measures each operation in 25 short rounds of shuffled order.',
+  )
+    .option(
+      '--only <name>',
+      'only the operations whose names contain this; repeat it for several',
+      collect,
+    )
+    .option(
+      '--rows <number>',
+      'rows per table, by default 100,000. A database with more is kept for the next run',
+    )
+    .option('--against <commit>', 'adds another commit')
+    .option('--peers', 'adds better-auth')
+    .action(bench),
+)

@@ -1,6 +1,6 @@
 // `npm run clean-up`: deletes old rows, and logs certificates that expire soon. Run it
 // daily.
-import { runCommand } from './command-line'
+import { newProgram, runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './dev/local'
 
 prepareCommand()
@@ -13,8 +13,9 @@ async function cleanUp(): Promise<void> {
   await logExpiringCertificates()
 }
 
-runCommand({
-  usage: 'npm run clean-up   deletes expired rows (docs/operate.md), and prints how many',
-  within: withDatabase,
-  commands: { '': cleanUp },
-})
+runCommand(
+  newProgram(
+    'npm run clean-up',
+    'Deletes expired rows (docs/operate.md), and prints how many.',
+  ).action(withDatabase(cleanUp)),
+)

@@ -1,112 +1,47 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { Command, CommanderError } from 'commander'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 
-/** Called with the parameters, followed by an object of the options. */
-export type Command = (...parameters: any[]) => unknown
+/**
+ * Returns a program of commander. `name` is how operators call it, such as
+ * `npm run users --`. After a wrong usage, it prints the error and the help to stderr.
+ */
+export function newProgram(name: string, description: string): Command {
+  return new Command(name).description(description).showHelpAfterError().exitOverride()
+}
 
-type Program = {
-  usage: string
-  /** A function, such as `withDatabase`, within which each command runs. */
-  within?: (work: () => Promise<void>) => Promise<void>
-  /**
-   * Functions that replace a parameter by what it names, such as a user. Other parameters
-   * are passed as they are.
-   */
-  find?: Record<string, (text: string) => Promise<unknown>>
-  /**
-   * The commands, such as `add SLUG [NAME] --text=TEXT --list=OF… --flag`. A parameter in
-   * brackets is optional.
-   */
-  commands: Record<string, Command>
+/** Collects the values of an option that can be repeated. Commander calls it. */
+export function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value]
 }
 
 /**
- * Runs the command in the arguments of this process. Exits with 2 after a UsageError, 1
- * after other errors, or 0.
+ * Runs the command in the arguments of this process. Exits with 2 after a wrong usage or a
+ * UsageError, 1 after other errors, or 0.
  */
-export function runCommand(program: Program): void {
+export function runCommand(program: Command): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error // EPIPE: the reader, such as `head`, has closed the pipe
     })
 
-  run(program).then(
+  program.parseAsync().then(
     () => exitWhenPrinted(0),
     (error: Error) => {
-      console.error(error.message)
-      exitWhenPrinted(error instanceof UsageError ? 2 : 1)
+      // commander has printed its own errors
+      if (!(error instanceof CommanderError)) console.error(error.message)
+      exitWhenPrinted(chooseExitCode(error))
     },
   )
 }
 
-async function run({
-  usage,
-  within = (work) => work(),
-  find = {},
-  commands,
-}: Program): Promise<void> {
-  const wrong = (problem: string) => new UsageError(`${problem}\n\n${usage}`)
-  const partsOf = (signature: string, kind: RegExp) =>
-    signature.split(' ').filter((part) => kind.test(part))
-  const wordsOf = (signature: string) => partsOf(signature, /^[a-z]/)
-  const signatures = Object.keys(commands)
-  const { values, positionals } = readArguments(
-    partsOf(signatures.join(' '), /^--/),
-    wrong,
-  )
-
-  if (values.help) return console.log(usage)
-
-  const signature = signatures.find((each) =>
-    wordsOf(each).every((word, at) => word === positionals[at]),
-  )
-
-  if (signature === undefined) {
-    if (positionals.length === 0) throw new UsageError(usage)
-
-    const hasTwoWords = signatures.some(
-      (each) => each.startsWith(`${positionals[0]} `) && wordsOf(each).length > 1,
-    )
-    throw wrong(
-      `There is no command “${positionals.slice(0, hasTwoWords ? 2 : 1).join(' ')}”.`,
-    )
-  }
-
-  const [words, parameters] = [wordsOf(signature), partsOf(signature, /^[[A-Z]/)]
-  const unknown = Object.keys(values).find(
-    (name) => !new RegExp(`(^| )--${name}(=| |$)`).test(signature),
-  )
-  if (unknown) throw wrong(`--${unknown} is not a flag of “${words.join(' ')}”.`)
-
-  const given = positionals.slice(words.length)
-  const missing = parameters[given.length]
-  if (missing && !missing.startsWith('[')) throw wrong(`${missing} is missing.`)
-  if (given.length > parameters.length)
-    throw wrong(`“${given[parameters.length]}” is not expected.`)
-
-  await within(async () => {
-    const targets = parameters.map((name, at) => find[name]?.(given[at]!) ?? given[at])
-    await commands[signature]!(...(await Promise.all(targets)), values)
-  })
-}
-
-function readArguments(flags: string[], wrong: (problem: string) => UsageError) {
-  const options: NonNullable<ParseArgsConfig['options']> = {
-    help: { type: 'boolean', short: 'h' },
-  }
-  for (const [name = '', value = ''] of flags.map((flag) => flag.slice(2).split('=')))
-    options[name] = { type: value ? 'string' : 'boolean', multiple: value.endsWith('…') }
-
-  try {
-    return parseArgs({ allowPositionals: true, allowNegative: true, options })
-  } catch (error) {
-    throw wrong(`${(error as Error).message.split('. ')[0]}.`)
-  }
+function chooseExitCode(error: Error): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // 0 after --help
+  return error instanceof UsageError ? 2 : 1
 }
 
 /**
@@ -141,9 +76,10 @@ export function reportEnded(done: string, ended: number): void {
 
 /** Returns the bytes of a file. `-` stands for stdin. */
 export async function readInput(file: string): Promise<Buffer> {
-  const [name, input] =
-    file === '-' ? ['stdin', buffer(process.stdin)] : [file, readFile(file)]
-  return input.catch(() => {
-    throw new UsageError(`${name} can’t be read.`)
-  })
+  const isStdin = file === '-'
+  try {
+    return await (isStdin ? buffer(process.stdin) : readFile(file))
+  } catch {
+    throw new UsageError(`${isStdin ? 'stdin' : file} can’t be read.`)
+  }
 }

@@ -1,10 +1,20 @@
 // `npm run connections`: manages the identity providers that users sign in with.
+import { type Command, Option } from 'commander'
 import { fetchBounded } from '../lib/outgoing'
-import type { ConnectionChange, ListedConnection } from '../lib/sso/manage/connections'
-import type { Entered, Flags as ProviderFlags, ProviderSetup } from '../lib/sso/provider'
+import type {
+  ConnectionChange,
+  ListedConnection,
+  NewConnection,
+} from '../lib/sso/manage/connections'
+import type {
+  Entered,
+  Flag,
+  Flags as ProviderFlags,
+  ProviderSetup,
+} from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/urls'
 import { UsageError } from '../lib/usage-error'
-import { type Command, readInput, reportEnded, runCommand } from './command-line'
+import { collect, newProgram, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
@@ -18,34 +28,31 @@ const { reencryptSecondFactors } = await import('../lib/second-factor/encryption
 const { decryptSecrets } = await import('../lib/sso/secrets')
 const { NewConnectionName } = await import('../lib/sso/manage/settings-as-entered')
 
-const usageOfAll = `  Every add:
-    --name TEXT         the label of its button; by default the slug
-    --list              shows a button on the sign-in page
-    --provision         creates unknown users of the domains when they first sign in
-    --session-hours N   renews its sessions for N hours at most, 1 to 168; the last JWT ends up to 12 hours later
-    --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
-npm run connections -- update SLUG [--FLAG …]
-    accepts the flags of its add, but can't change the issuer. Without its flag, a setting does not change.
-    --no-FLAG switches a setting off. An empty text removes an optional setting.
-    --domain DOMAIN         adds a domain; --remove-domain DOMAIN removes one
-    --tenant ID             replaces the list of tenants
-    --metadata FILE or URL  replaces the endpoint and the certificates of a SAML provider
-    --new-secret            reads a client secret from stdin, as does --client-id, or no flag at all: update SLUG < SECRET
-npm run connections -- rotate-key SLUG   makes a second key of ours for a SAML connection; --drop drops the first one
-npm run connections -- re-encrypt      encrypts all secrets with the first key of ENCRYPTION_KEY
-npm run connections -- list            lists all connections. --json: one object per line
-npm run connections -- show SLUG       shows a connection, and what to enter at the provider
-npm run connections -- check SLUG      sends requests to the provider, and prints problems
-npm run connections -- disable SLUG    ends all sessions of the connection, and rejects new ones
-npm run connections -- enable SLUG     lets users sign in through a disabled connection again
-npm run connections -- remove SLUG     deletes a connection, and the links of its users to it
+const ownFlags: Record<string, Flag> = {
+  domain: {
+    value: 'domain',
+    repeats: true,
+    text: 'a domain of its users, at least one; repeat it for several. With update, adds a domain',
+  },
+  name: { value: 'text', text: 'the label of its button; by default the slug' },
+  list: { text: 'shows a button on the sign-in page' },
+  provision: {
+    text: 'creates unknown users of the domains when they first sign in',
+  },
+  'session-hours': {
+    value: 'hours',
+    text: 'renews its sessions for 1 to 168 hours at most; the last JWT ends up to 12 hours later',
+  },
+  'allow-passwords': {
+    text: 'lets users of the domains have a password too; by default they may only use SSO',
+  },
+}
 
-A slug names the connection in URLs and in the log: lower-case letters, digits and hyphens.
-Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
+const ownFlagsOfUpdate: Record<string, Flag> = {
+  ...ownFlags,
+  'remove-domain': { value: 'domain', repeats: true, text: 'removes a domain' },
+}
 
-const flagsOfAdd =
-  ' --domain=DOMAIN… --name=TEXT --list --provision --allow-passwords --session-hours=N'
-const flagsOfUpdate = `${flagsOfAdd} --remove-domain=DOMAIN…`
 type Flags = ProviderFlags &
   Partial<
     Record<'domain' | 'remove-domain', string[]> &
@@ -59,7 +66,7 @@ async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise
       `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
     )
 
-  const domains = domainsOf(flags.domain)
+  const domains = readDomains(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
 
   const { settings, secrets, notes } = await provider.add.settingsFrom(
@@ -68,23 +75,22 @@ async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise
     read,
   )
 
-  const {
-    name = slug,
-    provision = false,
-    listed = false,
-    allowPasswords = false,
-    sessionHours,
-  } = ownSettings(flags)
+  const own = {
+    name: slug,
+    provision: false,
+    listed: false,
+    allowPasswords: false,
+    ...readOwnSettings(flags),
+  }
 
-  const own = { slug, name, provision, listed, allowPasswords, sessionHours }
-  await connections.addConnection({ ...own, settings, secrets: secrets!, domains })
+  await connections.addConnection({ slug, ...own, settings, secrets: secrets!, domains })
   console.log([...notes, `Added ${slug}.`].join('\n'))
-  await endPasswords(allowPasswords ? [] : domains)
-  await printEntries(await existing(slug))
+  await endPasswords(own.allowPasswords ? [] : domains)
+  await printEntries(await requireConnection(slug))
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
 
-function domainsOf(given: string[] = []): string[] {
+function readDomains(given: string[] = []): string[] {
   const domains = given.map((name) => {
     const domain = asciiDomain(name.trim())
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
@@ -93,25 +99,39 @@ function domainsOf(given: string[] = []): string[] {
   return [...new Set(domains)]
 }
 
-/** Returns the settings in the flags that all kinds of connections have. */
-function ownSettings({
-  name,
-  provision,
-  list: listed,
-  'allow-passwords': allowPasswords,
-  ...flags
-}: Flags) {
-  const label = NewConnectionName.optional().safeParse(name)
+type OwnSettings = Partial<
+  Pick<NewConnection, 'name' | 'provision' | 'listed' | 'allowPasswords' | 'sessionHours'>
+>
+
+/** Returns the settings that all kinds of connections have, if their flags are given. */
+function readOwnSettings(flags: Flags): OwnSettings {
+  const settings: OwnSettings = {}
+
+  const label = NewConnectionName.optional().safeParse(flags.name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
+  if (label.data !== undefined) settings.name = label.data
+
+  if (flags.provision !== undefined) settings.provision = flags.provision
+  if (flags.list !== undefined) settings.listed = flags.list
+
+  const allowPasswords = flags['allow-passwords']
+  if (allowPasswords !== undefined) settings.allowPasswords = allowPasswords
 
   const hours = flags['session-hours']
-  if (hours && !(/^\d{1,3}$/.test(hours) && +hours >= 1 && +hours <= 168))
+  if (hours !== undefined) settings.sessionHours = readSessionHours(hours)
+
+  return settings
+}
+
+/** Returns null for '', which removes the setting. */
+function readSessionHours(text: string): number | null {
+  if (text === '') return null
+
+  const hours = Number(text)
+  if (!/^\d{1,3}$/.test(text) || hours < 1 || hours > 168)
     throw new UsageError('--session-hours must be a whole number from 1 to 168.')
 
-  // '' removes the setting
-  const sessionHours = hours === undefined ? undefined : Number(hours) || null
-
-  return { name: label.data, provision, listed, allowPasswords, sessionHours }
+  return hours
 }
 
 const maxMetadataBytes = 1024 * 1024
@@ -122,18 +142,20 @@ async function read(url: string): Promise<Buffer> {
   const { error } = ProviderUrl.safeParse(url)
   if (error) throw new UsageError(`--metadata ${error.issues[0]!.message}.`)
 
-  const response = await fetchBounded(
-    url,
-    { signal: AbortSignal.timeout(10_000) },
-    maxMetadataBytes,
-  ).catch((cause) => {
-    throw new Error(`${url} can’t be fetched: ${cause.message}`)
-  })
-
+  const response = await fetchMetadata(url)
   if (!response.ok)
     throw new Error(`${url} can’t be fetched: the response is ${response.status}.`)
 
   return Buffer.from(await response.arrayBuffer())
+}
+
+async function fetchMetadata(url: string): Promise<Response> {
+  try {
+    const signal = AbortSignal.timeout(10_000)
+    return await fetchBounded(url, { signal }, maxMetadataBytes)
+  } catch (error) {
+    throw new Error(`${url} can’t be fetched: ${(error as Error).message}`)
+  }
 }
 
 /**
@@ -162,33 +184,34 @@ async function endPasswords(domains: string[]): Promise<void> {
   console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
 }
 
-async function update(before: ListedConnection, flags: Flags): Promise<void> {
-  const { slug, settings: stored } = before
+async function update(slug: string, flags: Flags): Promise<void> {
+  const before = await requireConnection(slug)
+  const { settings: stored } = before
   const { add } = await loadSetup(before)
   const unknown = Object.keys(flags).find(
-    (flag) => !(flag in add.flags || flagsOfUpdate.includes(` --${flag}`)),
+    (flag) => !(flag in add.flags || flag in ownFlagsOfUpdate),
   )
   if (unknown)
     throw new UsageError(
       `--${unknown} is not a flag of a connection of the kind ${stored.kind}.`,
     )
 
-  const removedDomains = domainsOf(flags['remove-domain'])
-  const added = domainsOf(flags.domain)
+  const removedDomains = readDomains(flags['remove-domain'])
+  const added = readDomains(flags.domain)
   const domains = [...new Set([...before.domains, ...added])].filter(
     (domain) => !removedDomains.includes(domain),
   )
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
-  const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
+  const change = { ...entered, ...readOwnSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
 
   // a new client at the provider needs all of our values, not only the changed ones
-  const clientOf = (settings: object) =>
-    'clientId' in settings ? settings.clientId : null
-  await printEntries(
-    after,
-    clientOf(stored) === clientOf(entered.settings) ? before : undefined,
-  )
+  const isSameClient = readClientId(stored) === readClientId(entered.settings)
+  await printEntries(after, isSameClient ? before : undefined)
+}
+
+function readClientId(settings: ListedConnection['settings']): string | null {
+  return 'clientId' in settings ? settings.clientId : null
 }
 
 async function apply(
@@ -196,8 +219,8 @@ async function apply(
   before: ListedConnection,
 ): Promise<ListedConnection> {
   await updateConnection(before, change)
-  const after = await existing(before.slug)
-  const lines = differences(before, after)
+  const after = await requireConnection(before.slug)
+  const lines = describeChanges(before, after)
   if (change.secrets) lines.push('secrets: replaced')
 
   console.log(
@@ -208,6 +231,7 @@ async function apply(
   )
 
   for (const note of change.notes) console.log(note)
+
   const isNew = (domain: string) =>
     before.allowPasswords || !before.domains.includes(domain)
   if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
@@ -215,20 +239,8 @@ async function apply(
   return after
 }
 
-function differences(before: ListedConnection, after: ListedConnection): string[] {
-  const textOf = (value: unknown): string => {
-    if (Array.isArray(value)) return value.map(textOf).join(', ')
-    if (typeof value === 'object' && value !== null) return JSON.stringify(value)
-    const text = String(value ?? 'none')
-    return text.startsWith('-----BEGIN ') ? certificateText(text) : text
-  }
-
-  const textsOf = ({ id, users, encryptedSecrets, settings, ...own }: ListedConnection) =>
-    Object.fromEntries(
-      Object.entries({ ...own, ...settings }).map(([key, value]) => [key, textOf(value)]),
-    )
-
-  const [old, current] = [textsOf(before), textsOf(after)]
+function describeChanges(before: ListedConnection, after: ListedConnection): string[] {
+  const [old, current] = [formatSettings(before), formatSettings(after)]
   const changed = Object.keys({ ...old, ...current }).filter(
     (key) => old[key] !== current[key],
   )
@@ -238,6 +250,20 @@ function differences(before: ListedConnection, after: ListedConnection): string[
       ? compareCertificates(before, after)
       : `${key}: ${old[key] ?? 'none'} → ${current[key] ?? 'none'}`,
   )
+}
+
+function formatSettings(connection: ListedConnection): Record<string, string> {
+  const { id, users, encryptedSecrets, settings, ...own } = connection
+  const entries = Object.entries({ ...own, ...settings })
+  return Object.fromEntries(entries.map(([key, value]) => [key, formatValue(value)]))
+}
+
+function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(formatValue).join(', ')
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value)
+
+  const text = String(value ?? 'none')
+  return text.startsWith('-----BEGIN ') ? certificateText(text) : text
 }
 
 /** Returns which certificates of a SAML provider an update has added and removed. */
@@ -257,15 +283,12 @@ function compareCertificates(
   ]
 }
 
-async function rotate(
-  connection: ListedConnection,
-  { drop }: { drop?: boolean },
-): Promise<void> {
+async function rotate(slug: string, { drop = false }: { drop?: boolean }): Promise<void> {
+  const connection = await requireConnection(slug)
   if (!isSaml(connection))
-    throw new UsageError(
-      `${connection.slug} has no key of ours: it is not a SAML connection.`,
-    )
-  await apply(await rotateKey(connection, drop ?? false), connection)
+    throw new UsageError(`${slug} has no key of ours: it is not a SAML connection.`)
+
+  await apply(await rotateKey(connection, drop), connection)
 }
 
 async function reencrypt(): Promise<void> {
@@ -273,11 +296,13 @@ async function reencrypt(): Promise<void> {
   const problems: string[] = []
 
   for (const connection of connections)
-    await decryptSecrets(connection)
-      .then((secrets) => updateConnection(connection, { secrets }))
-      .catch((error) =>
-        problems.push(`${connection.slug}: ${(error.cause ?? error).message}`),
-      )
+    try {
+      const secrets = await decryptSecrets(connection)
+      await updateConnection(connection, { secrets })
+    } catch (error) {
+      const { cause = error } = error as Error
+      problems.push(`${connection.slug}: ${(cause as Error).message}`)
+    }
 
   console.log(
     `Connections encrypted with the first key: ${connections.length - problems.length}.`,
@@ -294,7 +319,7 @@ async function reencrypt(): Promise<void> {
   console.log('Once every process has that key first, ENCRYPTION_KEY needs no other.')
 }
 
-async function existing(slug: string): Promise<ListedConnection> {
+async function requireConnection(slug: string): Promise<ListedConnection> {
   const [connection] = await listConnections(slug)
   if (!connection)
     throw new UsageError(
@@ -303,25 +328,24 @@ async function existing(slug: string): Promise<ListedConnection> {
   return connection
 }
 
-async function enable(connection: ListedConnection): Promise<void> {
+async function enable(slug: string): Promise<void> {
+  const connection = await requireConnection(slug)
   await connections.enableConnection(connection)
   const was = connection.disabledAt ? ' again' : '; it was not disabled'
-  console.log(`Users can sign in through ${connection.slug}${was}.`)
+  console.log(`Users can sign in through ${slug}${was}.`)
 }
 
-async function disable(connection: ListedConnection): Promise<void> {
-  reportEnded(
-    `Disabled ${connection.slug}.`,
-    await connections.disableConnection(connection),
-  )
+async function disable(slug: string): Promise<void> {
+  const connection = await requireConnection(slug)
+  const ended = await connections.disableConnection(connection)
+  reportEnded(`Disabled ${slug}.`, ended)
   await reportWithoutWayIn(connection, connection.allowPasswords)
 }
 
-async function remove(connection: ListedConnection): Promise<void> {
-  reportEnded(
-    `Removed ${connection.slug}.`,
-    await connections.removeConnection(connection),
-  )
+async function remove(slug: string): Promise<void> {
+  const connection = await requireConnection(slug)
+  const ended = await connections.removeConnection(connection)
+  reportEnded(`Removed ${slug}.`, ended)
   await reportWithoutWayIn(connection, true)
 }
 
@@ -355,12 +379,12 @@ async function list({ json }: { json?: boolean }): Promise<void> {
   for (const connection of await listConnections()) {
     const values = { ...connection.settings, ...connection }
     console.log(
-      json ? JSON.stringify(values, jsonFields.split(' ')) : summaryOf(connection),
+      json ? JSON.stringify(values, jsonFields.split(' ')) : summarize(connection),
     )
   }
 }
 
-function summaryOf(connection: ListedConnection): string {
+function summarize(connection: ListedConnection): string {
   const {
     slug,
     settings,
@@ -392,45 +416,108 @@ function summaryOf(connection: ListedConnection): string {
   return [...always, ...extras.filter(Boolean)].join('  ')
 }
 
-async function show(connection: ListedConnection): Promise<void> {
+async function show(slug: string): Promise<void> {
+  const connection = await requireConnection(slug)
   const { settings } = (await loadSetup(connection)).describe(connection)
-  console.log([summaryOf(connection), ...settings].join('\n'))
+  console.log([summarize(connection), ...settings].join('\n'))
   await printEntries(connection)
 }
 
-async function check(connection: ListedConnection): Promise<void> {
-  const { summary, problems } = await (await loadSetup(connection)).check(connection)
+async function check(slug: string): Promise<void> {
+  const connection = await requireConnection(slug)
+  const provider = await loadSetup(connection)
+  const { summary, problems } = await provider.check(connection)
   if (connection.disabledAt) problems.push('The connection is disabled.')
-  console.log([`${connection.slug}: ${summary}`, ...problems].join('\n  '))
+  console.log([`${slug}: ${summary}`, ...problems].join('\n  '))
 }
 
-const additions: Record<string, Command> = {}
-let flagsOfKinds = ''
-let usage = ''
-for (const [name, { setup }] of Object.entries(kinds)) {
-  const provider = await setup()
-  let flags = ''
-  for (const [flag, { type, multiple }] of Object.entries(provider.add.flags))
-    flags += ` --${flag}${type === 'string' ? '=TEXT' : ''}${multiple ? '…' : ''}`
-  additions[`add ${name} SLUG${flagsOfAdd}${flags}`] = (slug, given) =>
-    add(provider, slug, given)
-  flagsOfKinds += flags
-  usage += `${provider.add.usage}\n`
+/** Adds the flags to a command. `--no-FLAG` switches one without a value off. */
+function addFlags(command: Command, flags: Record<string, Flag>): void {
+  for (const [name, { value, repeats, text }] of Object.entries(flags)) {
+    const option = new Option(value ? `--${name} <${value}>` : `--${name}`, text)
+    command.addOption(repeats ? option.argParser(collect) : option)
+    if (!value) command.addOption(new Option(`--no-${name}`).hideHelp())
+  }
 }
-runCommand({
-  usage: usage + usageOfAll,
-  within: withDatabaseAsOwner,
-  find: { CONNECTION: existing },
-  commands: {
-    ...additions,
-    [`update CONNECTION${flagsOfUpdate}${flagsOfKinds}`]: update,
-    'rotate-key CONNECTION --drop': rotate,
-    're-encrypt': reencrypt,
-    'list --json': list,
-    'show CONNECTION': show,
-    'check CONNECTION': check,
-    'disable CONNECTION': disable,
-    'enable CONNECTION': enable,
-    'remove CONNECTION': remove,
-  },
-})
+
+/** Returns the flags that were given to a command, by name, such as `client-id`. */
+function readFlags(command: Command): Flags {
+  const entries = command.options
+    .filter(({ negate }) => !negate)
+    .map((option) => [option.name(), command.getOptionValue(option.attributeName())])
+
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+const program = newProgram(
+  'npm run connections --',
+  'Manages the identity providers that users sign in with. A slug names a connection in URLs and in the log: lower-case letters, digits and hyphens. Uses DIRECT_DATABASE_URL, else DATABASE_URL.',
+)
+const flagsOfUpdate = { ...ownFlagsOfUpdate }
+
+const addition = program
+  .command('add')
+  .description('adds a connection: add oidc <slug>, or add saml <slug>')
+for (const [kind, { setup: load }] of Object.entries(kinds)) {
+  const provider = await load()
+  const { description, flags } = provider.add
+  Object.assign(flagsOfUpdate, flags)
+
+  const command = addition.command(`${kind} <slug>`).description(description)
+  addFlags(command, { ...flags, ...ownFlags })
+  command.action(
+    withDatabaseAsOwner((slug: string) => add(provider, slug, readFlags(command))),
+  )
+}
+
+const change = program
+  .command('update <slug>')
+  .description(
+    'changes a connection. Accepts the flags of its add, but can’t change the issuer. Without its flag, a setting does not change. --no-FLAG switches a setting off. An empty text removes an optional setting. Without any flag, reads a client secret from stdin: update SLUG < SECRET',
+  )
+addFlags(change, flagsOfUpdate)
+change.action(withDatabaseAsOwner((slug: string) => update(slug, readFlags(change))))
+
+program
+  .command('rotate-key <slug>')
+  .description('makes a second key of ours for a SAML connection')
+  .option('--drop', 'drops the first one')
+  .action(withDatabaseAsOwner(rotate))
+
+program
+  .command('re-encrypt')
+  .description('encrypts all secrets with the first key of ENCRYPTION_KEY')
+  .action(withDatabaseAsOwner(reencrypt))
+
+program
+  .command('list')
+  .description('lists all connections')
+  .option('--json', 'one object per line')
+  .action(withDatabaseAsOwner(list))
+
+program
+  .command('show <slug>')
+  .description('shows a connection, and what to enter at the provider')
+  .action(withDatabaseAsOwner(show))
+
+program
+  .command('check <slug>')
+  .description('sends requests to the provider, and prints problems')
+  .action(withDatabaseAsOwner(check))
+
+program
+  .command('disable <slug>')
+  .description('ends all sessions of the connection, and rejects new ones')
+  .action(withDatabaseAsOwner(disable))
+
+program
+  .command('enable <slug>')
+  .description('lets users sign in through a disabled connection again')
+  .action(withDatabaseAsOwner(enable))
+
+program
+  .command('remove <slug>')
+  .description('deletes a connection, and the links of its users to it')
+  .action(withDatabaseAsOwner(remove))
+
+runCommand(program)

@@ -1,7 +1,7 @@
 // `npm run issue`: issues the links that normally come from an SSO callback or a reset
 // email.
 import { UsageError } from '../lib/usage-error'
-import { checkAddress, runCommand } from './command-line'
+import { checkAddress, newProgram, runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './dev/local'
 
 prepareCommand()
@@ -10,43 +10,44 @@ const { issueResetToken } = await import('../lib/password/reset')
 const { issueSsoCode } = await import('../lib/code/issue')
 const { env } = await import('../lib/settings/env')
 
-const usage = `npm run issue -- sso-code EMAIL      prints a sign-in link
-npm run issue -- reset-token EMAIL   prints a password-reset link
+type Kind = { path: string; issue: typeof issueSsoCode }
+type Flags = { create?: true; json?: true }
 
-  --create   create the user if needed
-  --json     print only {"secret","url","expiresAt"}`
+const ssoCode: Kind = { path: '/sso/callback?code=', issue: issueSsoCode }
+const resetToken: Kind = { path: '/reset-password?token=', issue: issueResetToken }
 
-const command =
-  (path: string, issue: typeof issueSsoCode) =>
-  async (email: string, { create = false, json = false }) => {
-    checkAddress(email, create)
-    if (create) await createUser(email)
+async function printLink(kind: Kind, email: string, flags: Flags): Promise<void> {
+  checkAddress(email, flags.create ?? false)
+  if (flags.create) await createUser(email)
 
-    const user = await findUserByEmail(email)
-    if (!user)
-      throw new UsageError(`There is no user ${email}. Add --create to create it.`)
-    if (user.disabledAt)
-      console.error(`${user.email} is disabled: the link will not work.`)
-    if (user.ssoOnly && issue === issueResetToken)
-      console.error(`${user.email} can only sign in through SSO: the link will not work.`)
+  const user = await findUserByEmail(email)
+  if (!user) throw new UsageError(`There is no user ${email}. Add --create to create it.`)
 
-    const { secret, expiresAt } = await issue(user.id)
-    const url = env().PUBLIC_URL + path + secret
+  if (user.disabledAt) console.error(`${user.email} is disabled: the link will not work.`)
+  if (user.ssoOnly && kind === resetToken)
+    console.error(`${user.email} can only sign in through SSO: the link will not work.`)
 
-    console.log(
-      json
-        ? JSON.stringify({ secret, url, expiresAt })
-        : `${url}\nWorks once, until ${expiresAt.toISOString()}`,
-    )
-  }
-runCommand({
-  usage,
-  within: withDatabase,
-  commands: {
-    'sso-code EMAIL --create --json': command('/sso/callback?code=', issueSsoCode),
-    'reset-token EMAIL --create --json': command(
-      '/reset-password?token=',
-      issueResetToken,
-    ),
-  },
-})
+  const { secret, expiresAt } = await kind.issue(user.id)
+  const url = env().PUBLIC_URL + kind.path + secret
+
+  if (flags.json) console.log(JSON.stringify({ secret, url, expiresAt }))
+  else console.log(`${url}\nWorks once, until ${expiresAt.toISOString()}`)
+}
+
+const program = newProgram(
+  'npm run issue --',
+  'Issues the links that normally come from an SSO callback or a reset email.',
+)
+
+for (const [name, description, kind] of [
+  ['sso-code', 'prints a sign-in link', ssoCode],
+  ['reset-token', 'prints a password-reset link', resetToken],
+] as const)
+  program
+    .command(`${name} <email>`)
+    .description(description)
+    .option('--create', 'creates the user if needed')
+    .option('--json', 'prints only {"secret","url","expiresAt"}')
+    .action(withDatabase((email: string, flags: Flags) => printLink(kind, email, flags)))
+
+runCommand(program)

@@ -9,15 +9,8 @@ import {
 } from '../lib/settings/signing-keys'
 import { inUnits } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
-import { type Command, runCommand } from './command-line'
+import { newProgram, runCommand } from './command-line'
 import { readEnvFiles } from './dev/local'
-
-const usage = `npm run keys -- new      prints a first value for SESSION_SIGNING_KEYS, or for WIDGET_SIGNING_KEYS
-npm run keys -- list     lists the keys in SESSION_SIGNING_KEYS: which one signs, which are only published
-npm run keys -- rotate   prints the next value of SESSION_SIGNING_KEYS. A rotation has three steps: publish a
-                         new key, sign with it, remove the old key. Set the printed value before the next step.
-
-  --widget               list and rotate: the keys of WIDGET_SIGNING_KEYS`
 
 /**
  * For each setting: how long signed tokens are valid, why, and what happens if the old
@@ -69,9 +62,9 @@ function list(json: string): void {
   }
 }
 
-const withKeys =
-  (work: (json: string, name: Setting) => void): Command =>
-  ({ widget }) => {
+/** Returns a function that runs `work` with the keys of a setting, and its name. */
+function withKeys(work: (json: string, name: Setting) => void) {
+  return ({ widget }: { widget?: true }): void => {
     const name = widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS'
     readEnvFiles(process.env.NODE_ENV === 'production')
     const json = process.env[name]
@@ -85,12 +78,35 @@ const withKeys =
       throw new Error(`${name} is ${(error as Error).message}`, { cause: error })
     }
   }
+}
 
-runCommand({
-  usage,
-  commands: {
-    new: () => console.log(newSigningKeys()),
-    'list --widget': withKeys(list),
-    'rotate --widget': withKeys(rotate),
-  },
-})
+const widgetOption = ['--widget', 'the keys of WIDGET_SIGNING_KEYS'] as const
+const program = newProgram(
+  'npm run keys --',
+  'Prints keys for SESSION_SIGNING_KEYS and WIDGET_SIGNING_KEYS. Changes nothing.',
+)
+
+program
+  .command('new')
+  .description(
+    'prints a first value for SESSION_SIGNING_KEYS, or for WIDGET_SIGNING_KEYS',
+  )
+  .action(() => console.log(newSigningKeys()))
+
+program
+  .command('list')
+  .description(
+    'lists the keys in SESSION_SIGNING_KEYS: which one signs, which are only published',
+  )
+  .option(...widgetOption)
+  .action(withKeys(list))
+
+program
+  .command('rotate')
+  .description(
+    'prints the next value of SESSION_SIGNING_KEYS. A rotation has three steps: publish a new key, sign with it, remove the old key. Set the printed value before the next step.',
+  )
+  .option(...widgetOption)
+  .action(withKeys(rotate))
+
+runCommand(program)

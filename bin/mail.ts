@@ -2,7 +2,7 @@
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { sendsMail } from '../lib/settings/env'
 import { UsageError } from '../lib/usage-error'
-import { runCommand } from './command-line'
+import { newProgram, runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './dev/local'
 
 prepareCommand()
@@ -10,10 +10,6 @@ const { composeTest } = await import('../lib/mail/messages')
 const { outboxStatus, retryNow } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { MailError, sendMail } = await import('../lib/mail/transport')
-
-const usage = `npm run mail -- status         counts the emails of the past day by outcome. --json: one object per line
-npm run mail -- retry          sends emails now, if their next attempt is more than two minutes away
-npm run mail -- test ADDRESS   sends a test email, and prints problems`
 
 const adviceOnPasswords = `Microsoft 365 needs smtp://…@smtp.office365.com:587, and SMTP AUTH switched on for the mailbox. Google and others with
 two-step verification need an app password. Special characters in SMTP_URL are encoded: %40 for @, %25 for %.`
@@ -60,12 +56,22 @@ async function test(address: string): Promise<void> {
   console.log(`The server accepted a test email to ${recipient}.`)
 }
 
-runCommand({
-  usage,
-  within: withDatabase,
-  commands: {
-    'status --json': status,
-    retry,
-    'test ADDRESS': test,
-  },
-})
+const program = newProgram('npm run mail --', 'Manages the outbox of emails.')
+
+program
+  .command('status')
+  .description('counts the emails of the past day by outcome')
+  .option('--json', 'one object per line')
+  .action(withDatabase(status))
+
+program
+  .command('retry')
+  .description('sends emails now, if their next attempt is more than two minutes away')
+  .action(withDatabase(retry))
+
+program
+  .command('test <address>')
+  .description('sends a test email, and prints problems')
+  .action(withDatabase(test))
+
+runCommand(program)

@@ -1,6 +1,6 @@
 import { parseMigrationUrl } from '../lib/settings/env'
 import { applyMigrations } from '../prisma/migrate'
-import { runCommand } from './command-line'
+import { newProgram, runCommand } from './command-line'
 import { readEnvFiles } from './dev/local'
 
 async function migrate(): Promise<void> {
@@ -20,8 +20,9 @@ async function migrate(): Promise<void> {
   }
 }
 
-runCommand({
-  usage:
-    'npm run migrate   applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL',
-  commands: { '': migrate },
-})
+runCommand(
+  newProgram(
+    'npm run migrate',
+    'Applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL.',
+  ).action(migrate),
+)

@@ -3,30 +3,24 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { UsageError } from '../lib/usage-error'
 import { draftMigration } from '../prisma/migrate'
-import { runCommand } from './command-line'
+import { newProgram, runCommand } from './command-line'
 import { project } from './dev/local'
 import { startEmbeddedPostgres } from './dev/postgres'
 
-const usage = `npm run migration -- NAME   writes prisma/migrations/…_NAME/migration.sql from schema.prisma.
-NAME may contain lower-case letters, digits and underscores, for example add_connections.`
+const form = 'lower-case letters, digits and underscores, such as add_connections'
 
 async function draft(name: string): Promise<void> {
-  if (!/^[a-z0-9_]+$/.test(name)) throw new UsageError(usage)
+  if (!/^[a-z0-9_]+$/.test(name))
+    throw new UsageError(`“${name}” is not a name: use ${form}.`)
 
-  // Any PostgreSQL server works. Without DATABASE_URL, starts the embedded server of the
-  // tests, which needs no network.
-  const { DATABASE_URL } = process.env
-  const embedded = DATABASE_URL
-    ? null
-    : await startEmbeddedPostgres(`${project}.data/test-postgres`, console.error)
-  const sql = await draftMigration(DATABASE_URL || embedded!.url).finally(() =>
-    embedded?.release(),
-  )
-  const unchanged =
-    'prisma/schema.prisma has not changed since the newest committed migration. Nothing was written.'
-  if (!sql) return console.log(unchanged)
+  const sql = await draftSql()
+  if (!sql)
+    return console.log(
+      'prisma/schema.prisma has not changed since the newest committed migration. Nothing was written.',
+    )
 
-  const folder = `prisma/migrations/${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)}_${name}`
+  const time = new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)
+  const folder = `prisma/migrations/${time}_${name}`
   mkdirSync(project + folder)
   writeFileSync(`${project}${folder}/migration.sql`, sql)
   console.log(
@@ -34,4 +28,30 @@ async function draft(name: string): Promise<void> {
   )
 }
 
-runCommand({ usage, commands: { NAME: draft } })
+/**
+ * Any PostgreSQL server works. Without DATABASE_URL, starts the embedded server of the
+ * tests, which needs no network.
+ */
+async function draftSql(): Promise<string> {
+  const { DATABASE_URL } = process.env
+  if (DATABASE_URL) return draftMigration(DATABASE_URL)
+
+  const embedded = await startEmbeddedPostgres(
+    `${project}.data/test-postgres`,
+    console.error,
+  )
+  try {
+    return await draftMigration(embedded.url)
+  } finally {
+    await embedded.release()
+  }
+}
+
+runCommand(
+  newProgram(
+    'npm run migration --',
+    'Writes prisma/migrations/…_<name>/migration.sql from schema.prisma.',
+  )
+    .argument('<name>', form)
+    .action(draft),
+)

@@ -1,11 +1,18 @@
 // `npm run users`: manages users by hand.
+import { Option } from 'commander'
 import { emailDomain } from '../lib/contract/email-address'
 import { env, sendsMail } from '../lib/settings/env'
 import type { OidcConnection } from '../lib/sso/connection'
 import type { ListedConnection } from '../lib/sso/manage/connections'
 import { UsageError } from '../lib/usage-error'
 import type { User, UserSession } from '../lib/user/user'
-import { checkAddress, readInput, reportEnded, runCommand } from './command-line'
+import {
+  checkAddress,
+  newProgram,
+  readInput,
+  reportEnded,
+  runCommand,
+} from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
@@ -18,46 +25,24 @@ const { removeSecondFactorOf } = await import('../lib/second-factor/change')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
 
-const usage = `npm run users -- COMMAND
-  add EMAIL                        adds a user without a password. --sso-only: the user may only use SSO, in any domain
-  allow-password EMAIL             lets a user have a password although SSO is required, for emergencies
-  allow-password --domain DOMAIN   the same for all users of a domain. --undo: undoes either
-  delete EMAIL                     deletes the user, with sessions, password and links to identity providers
-  disable EMAIL                    ends all sessions of the user, and rejects new ones
-  enable EMAIL                     lets a disabled user sign in again
-  import FILE.csv                  adds all users or none: lines of email,password_hash (bcrypt). - for stdin
-  invite EMAIL                     emails an invitation: a link to choose a password, or to sign in where SSO is required.
-                                   Adds the user if needed
-  link EMAIL CONNECTION SUBJECT    links the user to a subject at an identity provider, with which the user can sign in
-                                   --issuer: of the subject, if the connection has several tenants of Entra ID
-  list                             lists all users, and marks who is disabled or may only use SSO. --json: one per line
-  remove-second-factor EMAIL       lets the user sign in with the password alone, ends all sessions, emails a notice
-  rename OLD NEW                   gives the user another email address, ends all sessions, emails both addresses
-  show EMAIL                       shows a user, the last sign-in and the live sessions. --json: as an object
-  sign-out EMAIL                   ends all sessions of the user, who can sign in again
-  unlink EMAIL CONNECTION          rejects the subject of the user at an identity provider, until it is linked again:
-                                   the next other subject with this email address is linked to this user
-Commands that send an email accept its --language, such as de. Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
-
-type Flags = {
-  'sso-only'?: true
-  language?: string
-  issuer?: string
-  domain?: string
-  undo?: true
-  json?: true
-}
+type Json = { json?: true }
+type Language = { language: string }
 
 const pageSize = 1_000
 
-async function add(email: string, flags: Flags): Promise<void> {
+async function add(email: string, { ssoOnly }: { ssoOnly?: true }): Promise<void> {
   checkAddress(email, true)
-  if (!(await createUser(email, { ssoOnly: flags['sso-only'] })))
+  if (!(await createUser(email, { ssoOnly })))
     throw new UsageError(`There is already a user ${email}.`)
-  console.log(`Added ${(await existing(email)).email}.`)
+
+  const user = await requireUser(email)
+  console.log(`Added ${user.email}.`)
 }
 
-async function allowPassword(email: string | undefined, given: Flags): Promise<void> {
+async function allowPassword(
+  email: string | undefined,
+  given: { domain?: string; undo?: true },
+): Promise<void> {
   if ((given.domain === undefined) === (email === undefined))
     throw new UsageError('Name an EMAIL or a --domain.')
 
@@ -65,10 +50,8 @@ async function allowPassword(email: string | undefined, given: Flags): Promise<v
   if (domain === null && !email)
     throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
 
-  const changed = await users.allowPassword(
-    domain ? { domain } : { userId: (await existing(email!)).id },
-    !given.undo,
-  )
+  const whom = domain ? { domain } : { userId: (await requireUser(email!)).id }
+  const changed = await users.allowPassword(whom, !given.undo)
 
   const who = given.undo
     ? 'Users who are no longer exempt from SSO'
@@ -76,16 +59,34 @@ async function allowPassword(email: string | undefined, given: Flags): Promise<v
   console.log(`${who}: ${changed}.`)
 }
 
-async function enable(user: User): Promise<void> {
+async function disable(email: string): Promise<void> {
+  const user = await requireUser(email)
+  const ended = await users.disableUser(user.id)
+  reportEnded(`Disabled ${user.email}.`, ended)
+}
+
+async function enable(email: string): Promise<void> {
+  const user = await requireUser(email)
   await users.enableUser(user.id)
   console.log(
     `${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`,
   )
 }
 
-async function rename(user: User, email: string, flags: Flags): Promise<void> {
+async function signOut(email: string): Promise<void> {
+  const user = await requireUser(email)
+  const ended = await users.signOutUser(user.id)
+  reportEnded(`Signed out ${user.email}.`, ended)
+}
+
+async function rename(
+  oldEmail: string,
+  email: string,
+  { language }: Language,
+): Promise<void> {
+  const user = await requireUser(oldEmail)
   checkAddress(email, true)
-  const ended = await users.renameUser(user, email, languageOf(flags))
+  const ended = await users.renameUser(user, email, language)
   if (ended === null) throw new UsageError(`Another user has ${email}.`)
 
   reportEnded(`Renamed ${user.email} to ${(await findUserByEmail(email))!.email}.`, ended)
@@ -95,8 +96,9 @@ async function rename(user: User, email: string, flags: Flags): Promise<void> {
   await sendDueMails(30_000)
 }
 
-async function removeSecondFactor(user: User, flags: Flags): Promise<void> {
-  const ended = await removeSecondFactorOf(user.id, languageOf(flags))
+async function removeSecondFactor(email: string, { language }: Language): Promise<void> {
+  const user = await requireUser(email)
+  const ended = await removeSecondFactorOf(user.id, language)
   if (ended === null) throw new UsageError(`${user.email} has no second factor.`)
 
   reportEnded(`Removed the second factor of ${user.email}.`, ended)
@@ -106,7 +108,8 @@ async function removeSecondFactor(user: User, flags: Flags): Promise<void> {
   if (sendsMail()) await sendDueMails(30_000)
 }
 
-async function remove(user: User): Promise<void> {
+async function remove(email: string): Promise<void> {
+  const user = await requireUser(email)
   const { sessions, identities } = await users.deleteUser(user.id)
   reportEnded(
     `Deleted ${user.email}. Links to identity providers: ${identities}.`,
@@ -135,12 +138,13 @@ async function importFile(file: string): Promise<void> {
     )
 }
 
-function languageOf({ language = 'en' }: Flags): string {
+/** Checks the value of --language. Commander calls it. */
+function readLanguage(language: string): string {
   if (/^[a-z]{2,3}$/.test(language)) return language
   throw new UsageError(`“${language}” is not a language, such as en or de.`)
 }
 
-async function existing(email: string): Promise<User> {
+async function requireUser(email: string): Promise<User> {
   checkAddress(email, false)
   const user = await findUserByEmail(email)
   if (!user)
@@ -151,7 +155,7 @@ async function existing(email: string): Promise<User> {
   return user
 }
 
-async function existingConnection(slug: string): Promise<ListedConnection> {
+async function requireConnection(slug: string): Promise<ListedConnection> {
   const [connection] = await listConnections(slug)
   if (!connection)
     throw new UsageError(
@@ -161,41 +165,56 @@ async function existingConnection(slug: string): Promise<ListedConnection> {
 }
 
 async function link(
-  user: User,
-  connection: ListedConnection,
+  email: string,
+  slug: string,
   subject: string,
-  flags: Flags,
+  flags: { issuer?: string },
 ): Promise<void> {
-  const [known, ...others] = await issuersOf(connection.id, subject)
-  const issuer =
-    flags.issuer ?? (known && others.length === 0 ? known : await issuerOf(connection))
+  const user = await requireUser(email)
+  const connection = await requireConnection(slug)
+  const issuer = flags.issuer ?? (await findIssuer(connection, subject))
   await linkUser(user.id, connection, { issuer, subject })
   console.log(`Linked ${user.email} to the subject ${subject} at ${connection.slug}.`)
 }
 
+/** Returns the issuer of a subject, which is known if the subject has signed in. */
+async function findIssuer(
+  connection: ListedConnection,
+  subject: string,
+): Promise<string> {
+  const [known, ...others] = await issuersOf(connection.id, subject)
+  if (known && others.length === 0) return known
+
+  return readIssuer(connection)
+}
+
 /** Returns the issuer in the ID tokens or assertions of a connection. */
-async function issuerOf(connection: ListedConnection): Promise<string> {
+async function readIssuer(connection: ListedConnection): Promise<string> {
   if (isSaml(connection)) return connection.settings.issuer
 
   const { discover } = await import('../lib/sso/oidc/discovery')
   const { slug } = connection
 
-  const { metadata } = await discover(connection as OidcConnection).catch((cause) => {
-    throw new Error(
-      `The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`,
-      { cause },
-    )
-  })
+  let issuer: string
+  try {
+    const { metadata } = await discover(connection as OidcConnection)
+    issuer = metadata.issuer
+  } catch (cause) {
+    const check = `npm run connections -- check ${slug}`
+    throw new Error(`The metadata of ${slug} can’t be used: ${check}`, { cause })
+  }
 
-  if (metadata.issuer.includes('{tenantid}'))
+  if (issuer.includes('{tenantid}'))
     throw new UsageError(
-      `${slug} has several tenants: pass the --issuer of the subject, ${metadata.issuer}`,
+      `${slug} has several tenants: pass the --issuer of the subject, ${issuer}`,
     )
 
-  return metadata.issuer
+  return issuer
 }
 
-async function unlink(user: User, { id, slug }: ListedConnection): Promise<void> {
+async function unlink(email: string, connection: string): Promise<void> {
+  const user = await requireUser(email)
+  const { id, slug } = await requireConnection(connection)
   const unlinked = await unlinkUser(user.id, id)
   if (!unlinked) return console.log(`${user.email} was not linked to ${slug}.`)
   console.log(`Unlinked ${user.email} from ${slug}. Sessions ended: ${unlinked.ended}.`)
@@ -204,11 +223,10 @@ async function unlink(user: User, { id, slug }: ListedConnection): Promise<void>
   )
 }
 
-async function invite(email: string, flags: Flags): Promise<void> {
+async function invite(email: string, { language }: Language): Promise<void> {
   checkAddress(email, true)
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
 
-  const language = languageOf(flags)
   await checkInvited(email)
 
   const added = await createUser(email)
@@ -249,18 +267,21 @@ function forgotPasswordUrl(): string {
   return new URL(FORGOT_PASSWORD_URL, PUBLIC_URL).href
 }
 
-async function list({ json }: Flags): Promise<void> {
+async function list({ json }: Json): Promise<void> {
   let page: User[]
   let after = ''
   do {
     page = await users.listUsers(after, pageSize)
     for (const user of page)
-      console.log(json ? JSON.stringify(user) : [user.email, ...stateOf(user)].join('  '))
+      console.log(
+        json ? JSON.stringify(user) : [user.email, ...describeState(user)].join('  '),
+      )
     after = page.at(-1)?.email ?? after
   } while (page.length === pageSize && process.stdout.writable)
 }
 
-async function show(user: User, { json }: Flags): Promise<void> {
+async function show(email: string, { json }: Json): Promise<void> {
+  const user = await requireUser(email)
   const { sessions, ...details } = await users.detailsOfUser(user.id)
   const [last] = sessions
   const live = sessions.filter(({ isLive }) => isLive)
@@ -269,7 +290,7 @@ async function show(user: User, { json }: Flags): Promise<void> {
       JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }),
     )
 
-  console.log([user.email, user.id, ...stateOf(user)].join('  '))
+  console.log([user.email, user.id, ...describeState(user)].join('  '))
   console.log(
     `Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`,
   )
@@ -284,21 +305,23 @@ async function show(user: User, { json }: Flags): Promise<void> {
 
   for (const { connection, subject } of details.identities)
     console.log(`Linked to ${connection} as ${subject}`)
+
   const when = last
-    ? `${last.createdAt.toISOString()}, ${wayOf(last)}`
+    ? `${last.createdAt.toISOString()}, ${describeWay(last)}`
     : 'none in the past two weeks'
   console.log(`Last sign-in: ${when}`)
   console.log(`Live sessions: ${live.length}`)
-
-  for (const { id, createdAt, rotatedAt, expiresAt, ...way } of live) {
-    const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
-    console.log(
-      `  ${id}  began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}, ${wayOf(way)}`,
-    )
-  }
+  for (const session of live) console.log(describeSession(session))
 }
 
-function wayOf({
+function describeSession(session: UserSession): string {
+  const { id, createdAt, rotatedAt, expiresAt } = session
+  const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
+  const times = `began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}`
+  return `  ${id}  ${times}, ${describeWay(session)}`
+}
+
+function describeWay({
   method,
   connection,
   device,
@@ -311,33 +334,116 @@ function wayOf({
   return device ? `${ways[method]}, ${device}` : ways[method]
 }
 
-function stateOf({ disabledAt, ssoOnly }: User): string[] {
+function describeState({ disabledAt, ssoOnly }: User): string[] {
   return [
     ...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []),
     ...(ssoOnly ? ['SSO only'] : []),
   ]
 }
 
-runCommand({
-  usage,
-  within: withDatabaseAsOwner,
-  find: { USER: existing, CONNECTION: existingConnection },
-  commands: {
-    'add EMAIL --sso-only': add,
-    'allow-password [EMAIL] --domain=DOMAIN --undo': allowPassword,
-    'delete USER': remove,
-    'disable USER': async ({ id, email }: User) =>
-      reportEnded(`Disabled ${email}.`, await users.disableUser(id)),
-    'enable USER': enable,
-    'import FILE': importFile,
-    'invite EMAIL --language=TAG': invite,
-    'link USER CONNECTION SUBJECT --issuer=URL': link,
-    'list --json': list,
-    'remove-second-factor USER --language=TAG': removeSecondFactor,
-    'rename USER NEW --language=TAG': rename,
-    'show USER --json': show,
-    'sign-out USER': async ({ id, email }: User) =>
-      reportEnded(`Signed out ${email}.`, await users.signOutUser(id)),
-    'unlink USER CONNECTION': unlink,
-  },
-})
+const language = new Option('--language <tag>', 'of the email, such as de')
+  .default('en')
+  .argParser(readLanguage)
+
+const program = newProgram(
+  'npm run users --',
+  'Manages users. Uses DIRECT_DATABASE_URL, else DATABASE_URL.',
+)
+
+program
+  .command('add <email>')
+  .description('adds a user without a password')
+  .option('--sso-only', 'the user may only use SSO, in any domain')
+  .action(withDatabaseAsOwner(add))
+
+program
+  .command('allow-password [email]')
+  .description('lets a user have a password although SSO is required, for emergencies')
+  .option('--domain <domain>', 'instead of one user, all users of a domain')
+  .option('--undo', 'undoes either')
+  .action(withDatabaseAsOwner(allowPassword))
+
+program
+  .command('delete <email>')
+  .description(
+    'deletes the user, with sessions, password and links to identity providers',
+  )
+  .action(withDatabaseAsOwner(remove))
+
+program
+  .command('disable <email>')
+  .description('ends all sessions of the user, and rejects new ones')
+  .action(withDatabaseAsOwner(disable))
+
+program
+  .command('enable <email>')
+  .description('lets a disabled user sign in again')
+  .action(withDatabaseAsOwner(enable))
+
+program
+  .command('import <file.csv>')
+  .description(
+    'adds all users or none: lines of email,password_hash (bcrypt). - for stdin',
+  )
+  .action(withDatabaseAsOwner(importFile))
+
+program
+  .command('invite <email>')
+  .description(
+    'emails an invitation: a link to choose a password, or to sign in where SSO is required. Adds the user if needed',
+  )
+  .addOption(language)
+  .action(withDatabaseAsOwner(invite))
+
+program
+  .command('link <email> <connection> <subject>')
+  .description(
+    'links the user to a subject at an identity provider, with which the user can sign in',
+  )
+  .option(
+    '--issuer <url>',
+    'of the subject, if the connection has several tenants of Entra ID',
+  )
+  .action(withDatabaseAsOwner(link))
+
+program
+  .command('list')
+  .description('lists all users, and marks who is disabled or may only use SSO')
+  .option('--json', 'one object per line')
+  .action(withDatabaseAsOwner(list))
+
+program
+  .command('remove-second-factor <email>')
+  .description(
+    'lets the user sign in with the password alone, ends all sessions, emails a notice',
+  )
+  .addOption(language)
+  .action(withDatabaseAsOwner(removeSecondFactor))
+
+program
+  .command('rename <old> <new>')
+  .description(
+    'gives the user another email address, ends all sessions, emails both addresses',
+  )
+  .addOption(language)
+  .action(withDatabaseAsOwner(rename))
+
+program
+  .command('show <email>')
+  .description('shows a user, the last sign-in and the live sessions')
+  .option('--json', 'as an object')
+  .action(withDatabaseAsOwner(show))
+
+program
+  .command('sign-out <email>')
+  .description('ends all sessions of the user, who can sign in again')
+  .action(withDatabaseAsOwner(signOut))
+
+program
+  .command('unlink <email> <connection>')
+  .description(
+    'rejects the subject of the user at an identity provider, until it is linked again: the next other subject with this email address is linked to this user',
+  )
+  .action(withDatabaseAsOwner(unlink))
+
+runCommand(program)

@@ -2,33 +2,17 @@
 // (docs/widgets.md).
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
-import { runCommand } from './command-line'
+import { collect, newProgram, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
 const { slugPattern } = await import('../lib/sso/connection')
 const widgets = await import('../lib/widget/manage')
 
-const usage = `npm run widgets -- COMMAND
-  add SLUG                    adds a widget, and prints its token only once. --name: its label, by default the slug
-                              --origin URL: pages of this origin may use it. Repeat it for several
-  list                        lists all widgets. --json: one object per line
-  show SLUG                   shows a widget, its origins, and the last four characters of its tokens
-  add-origin SLUG ORIGIN      lets pages of this origin use the widget
-  remove-origin SLUG ORIGIN   rejects pages of this origin
-  rotate SLUG                 prints a new token. The old one stops working. --keep 30m, 12h or 7d delays that
-  revoke SLUG HINT            revokes the token that ends with these four characters
-  disable SLUG                rejects all pages. Earlier JWTs are valid for up to 15 minutes
-  enable SLUG                 lets pages use a disabled widget again
-  remove SLUG                 deletes a widget with its origins and tokens
-  check SLUG ORIGIN           shows whether a page of this origin gets a JWT, and why
-A slug names the widget in its JWTs and in the log: lower-case letters, digits and hyphens.
-Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
-
 const jwts = 'JWTs live for up to 15 minutes.'
-const secondsOf = { m: 60, h: 3_600, d: 86_400 }
+const secondsByUnit = { m: 60, h: 3_600, d: 86_400 }
 
-async function existing(slug: string): Promise<ListedWidget> {
+async function requireWidget(slug: string): Promise<ListedWidget> {
   const [widget] = await widgets.listWidgets(slug)
   if (!widget)
     throw new UsageError(
@@ -60,15 +44,16 @@ async function list({ json }: { json?: boolean }): Promise<void> {
   for (const widget of await widgets.listWidgets()) {
     const text = [
       widget.slug,
-      ...stateOf(widget),
+      ...describeState(widget),
       widget.origins.join(', ') || 'no origin',
     ].join('  ')
     console.log(json ? JSON.stringify(widget) : text)
   }
 }
 
-async function show(widget: ListedWidget): Promise<void> {
-  console.log([widget.slug, widget.name, widget.id, ...stateOf(widget)].join('  '))
+async function show(slug: string): Promise<void> {
+  const widget = await requireWidget(slug)
+  console.log([widget.slug, widget.name, widget.id, ...describeState(widget)].join('  '))
   console.log(`Origins: ${widget.origins.join(', ') || 'none, so no page may use it'}`)
   for (const { hint, createdAt, expiresAt, revokedAt } of widget.tokens) {
     const expires = expiresAt ? `, expires ${expiresAt.toISOString()}` : ''
@@ -77,19 +62,17 @@ async function show(widget: ListedWidget): Promise<void> {
   }
 }
 
-function stateOf({ disabledAt }: ListedWidget): string[] {
+function describeState({ disabledAt }: ListedWidget): string[] {
   return disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []
 }
 
-async function rotate(
-  widget: ListedWidget,
-  { keep = '0m' }: { keep?: string },
-): Promise<void> {
+async function rotate(slug: string, { keep = '0m' }: { keep?: string }): Promise<void> {
+  const widget = await requireWidget(slug)
   const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(keep) ?? []
   if (!amount)
     throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
 
-  const seconds = Number(amount) * secondsOf[unit as keyof typeof secondsOf]
+  const seconds = Number(amount) * secondsByUnit[unit as keyof typeof secondsByUnit]
   const token = await widgets.rotateToken(widget, seconds)
   const old =
     seconds > 0 ? `works for ${keep}: replace it in the pages by then` : 'works no longer'
@@ -99,7 +82,8 @@ async function rotate(
   console.log(token)
 }
 
-async function revoke(widget: ListedWidget, hint: string): Promise<void> {
+async function revoke(slug: string, hint: string): Promise<void> {
+  const widget = await requireWidget(slug)
   const count = await widgets.revokeTokens(widget, hint)
   if (count === 0)
     throw new UsageError(
@@ -111,8 +95,9 @@ async function revoke(widget: ListedWidget, hint: string): Promise<void> {
   )
 }
 
-async function check(widget: ListedWidget, origin: string): Promise<void> {
-  const { slug, disabledAt, origins } = widget
+async function check(slug: string, origin: string): Promise<void> {
+  const widget = await requireWidget(slug)
+  const { disabledAt, origins } = widget
   if (disabledAt)
     return console.log(
       `400 WIDGET_TOKEN_INVALID: ${slug} is disabled. npm run widgets -- enable ${slug}`,
@@ -132,44 +117,100 @@ async function check(widget: ListedWidget, origin: string): Promise<void> {
   )
 }
 
-async function addOrigin(widget: ListedWidget, origin: string): Promise<void> {
+async function addOrigin(slug: string, origin: string): Promise<void> {
+  const widget = await requireWidget(slug)
   await widgets.addOrigin(widget, origin)
   console.log(`Pages of ${origin} may use ${widget.slug}.`)
 }
 
-async function removeOrigin(widget: ListedWidget, origin: string): Promise<void> {
+async function removeOrigin(slug: string, origin: string): Promise<void> {
+  const widget = await requireWidget(slug)
   if (!(await widgets.removeOrigin(widget, origin)))
     throw new UsageError(`${origin} was not approved.`)
   console.log(`Pages of ${origin} may no longer use ${widget.slug}. ${jwts}`)
 }
 
-const change =
-  (work: (widget: ListedWidget) => Promise<void>, done: string) =>
-  async (widget: ListedWidget) => {
-    await work(widget)
-    console.log(done.replace('SLUG', widget.slug))
-  }
-runCommand({
-  usage,
-  within: withDatabaseAsOwner,
-  find: { WIDGET: existing },
-  commands: {
-    'add SLUG --origin=URL… --name=TEXT': add,
-    'list --json': list,
-    'show WIDGET': show,
-    'add-origin WIDGET ORIGIN': addOrigin,
-    'remove-origin WIDGET ORIGIN': removeOrigin,
-    'rotate WIDGET --keep=TIME': rotate,
-    'revoke WIDGET HINT': revoke,
-    'disable WIDGET': change(
-      (widget) => widgets.setDisabled(widget, true),
-      `Disabled SLUG. ${jwts}`,
-    ),
-    'enable WIDGET': change(
-      (widget) => widgets.setDisabled(widget, false),
-      'Enabled SLUG.',
-    ),
-    'remove WIDGET': change(widgets.removeWidget, `Removed SLUG. ${jwts}`),
-    'check WIDGET ORIGIN': check,
-  },
-})
+async function disable(slug: string): Promise<void> {
+  await widgets.setDisabled(await requireWidget(slug), true)
+  console.log(`Disabled ${slug}. ${jwts}`)
+}
+
+async function enable(slug: string): Promise<void> {
+  await widgets.setDisabled(await requireWidget(slug), false)
+  console.log(`Enabled ${slug}.`)
+}
+
+async function remove(slug: string): Promise<void> {
+  await widgets.removeWidget(await requireWidget(slug))
+  console.log(`Removed ${slug}. ${jwts}`)
+}
+
+const program = newProgram(
+  'npm run widgets --',
+  'Manages the widgets that customers embed into their pages. A slug names the widget in its JWTs and in the log: lower-case letters, digits and hyphens. Uses DIRECT_DATABASE_URL, else DATABASE_URL.',
+)
+
+program
+  .command('add <slug>')
+  .description('adds a widget, and prints its token only once')
+  .option('--name <text>', 'its label, by default the slug')
+  .option(
+    '--origin <url>',
+    'pages of this origin may use it; repeat it for several',
+    collect,
+  )
+  .action(withDatabaseAsOwner(add))
+
+program
+  .command('list')
+  .description('lists all widgets')
+  .option('--json', 'one object per line')
+  .action(withDatabaseAsOwner(list))
+
+program
+  .command('show <slug>')
+  .description('shows a widget, its origins, and the last four characters of its tokens')
+  .action(withDatabaseAsOwner(show))
+
+program
+  .command('add-origin <slug> <origin>')
+  .description('lets pages of this origin use the widget')
+  .action(withDatabaseAsOwner(addOrigin))
+
+program
+  .command('remove-origin <slug> <origin>')
+  .description('rejects pages of this origin')
+  .action(withDatabaseAsOwner(removeOrigin))
+
+program
+  .command('rotate <slug>')
+  .description('prints a new token. The old one stops working')
+  .option('--keep <time>', 'the old one works for 30m, 12h or 7d, for example')
+  .action(withDatabaseAsOwner(rotate))
+
+program
+  .command('revoke <slug> <hint>')
+  .description('revokes the token that ends with these four characters')
+  .action(withDatabaseAsOwner(revoke))
+
+program
+  .command('disable <slug>')
+  .description('rejects all pages. Earlier JWTs are valid for up to 15 minutes')
+  .action(withDatabaseAsOwner(disable))
+
+program
+  .command('enable <slug>')
+  .description('lets pages use a disabled widget again')
+  .action(withDatabaseAsOwner(enable))
+
+program
+  .command('remove <slug>')
+  .description('deletes a widget with its origins and tokens')
+  .action(withDatabaseAsOwner(remove))
+
+program
+  .command('check <slug> <origin>')
+  .description('shows whether a page of this origin gets a JWT, and why')
+  .action(withDatabaseAsOwner(check))
+
+runCommand(program)

@@ -125,7 +125,7 @@ export async function draftMigration(url: string): Promise<string> {
   const connection = openConnection(url)
   const git = (...parameters: string[]) =>
     execFileSync('git', parameters, { cwd: prisma, encoding: 'utf8' }).trim()
-  const fileOf = (content: string) => ({
+  const describeSchema = (content: string) => ({
     tag: 'schemaDatamodel' as const,
     files: [{ path: schema, content }],
   })
@@ -133,8 +133,8 @@ export async function draftMigration(url: string): Promise<string> {
   try {
     const engine = await startEngine(connection)
     const newest = git('log', '-1', '--format=%H', '--', 'migrations')
-    const from = fileOf(git('show', `${newest}:./schema.prisma`))
-    const to = fileOf(readFileSync(schema, 'utf8'))
+    const from = describeSchema(git('show', `${newest}:./schema.prisma`))
+    const to = describeSchema(readFileSync(schema, 'utf8'))
 
     const { stdout } = await engine.diff({
       from,
@@ -163,10 +163,9 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
     idleTimeoutMillis: 0,
     keepAlive: true,
     onConnect: async (client) => {
-      client.on(
-        'notice',
-        ({ severity, message }) => severity === 'WARNING' && report(message!),
-      ) // from a migration
+      client.on('notice', ({ severity, message }) => {
+        if (severity === 'WARNING') report(message!) // from a migration
+      })
       await client.query('SET statement_timeout = 0')
     },
   })
@@ -196,30 +195,7 @@ async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
 
   factory.connect = async () => {
     const adapter = await connect()
-    adapter.executeScript = async (script) => {
-      if (script.includes('pg_temp.ascii_domains')) await makeAsciiDomains(pool)
-
-      await pool
-        .query(script)
-        .catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
-          const cause = {
-            kind: 'postgres' as const,
-            code,
-            severity,
-            message,
-            detail,
-            column,
-            hint,
-          }
-
-          throw new DriverAdapterError({
-            ...cause,
-            originalCode: code,
-            originalMessage: message,
-          })
-        })
-    }
-
+    adapter.executeScript = (script) => executeScript(pool, script)
     return adapter
   }
 
@@ -228,6 +204,29 @@ async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
     () => {},
     bindMigrationAwareSqlAdapterFactory(factory),
   )
+}
+
+/** Executes a migration. Throws DriverAdapterError, which the engine can read. */
+async function executeScript(pool: pg.Pool, script: string): Promise<void> {
+  if (script.includes('pg_temp.ascii_domains')) await makeAsciiDomains(pool)
+
+  try {
+    await pool.query(script)
+  } catch (error) {
+    const failure = error as pg.DatabaseError
+    const { severity = 'N/A', code = 'N/A', message, detail, column, hint } = failure
+    throw new DriverAdapterError({
+      kind: 'postgres',
+      code,
+      severity,
+      message,
+      detail,
+      column,
+      hint,
+      originalCode: code,
+      originalMessage: message,
+    })
+  }
 }
 
 /**

@@ -26,56 +26,71 @@ async function run(): Promise<number> {
   const port = await firstFreePort(Number(PORT || 3000), PORT ? 1 : 100)
   const mailbox = process.env.SMTP_URL ? null : await startMailbox()
   const release = await prepareServer(port, mailbox?.settings)
-  const { DATABASE_URL, PUBLIC_URL } = process.env
-
-  // Other people may use a database or an app that is not on this machine.
-  const isLocal =
-    isLocalDatabase(DATABASE_URL!) && isLoopback(new URL(PUBLIC_URL!).hostname)
+  const isPrivate = usesOnlyThisMachine()
 
   try {
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
+    if (production) build()
 
-    if (production) {
-      log('Building …')
-      const parameters = ['--import', 'tsx', 'bin/build.ts']
-      execFileSync(process.execPath, parameters, {
-        stdio: ['ignore', 'ignore', 'inherit'],
-        cwd: project,
-      })
-    }
-
-    const links: Link[] = [
-      ['Sign in', '/sign-in', 'as Ada or Grace, with one click at Example Corp'],
-    ]
-
-    if (isLocal)
-      links.push(
-        ...(await startDashboard(port)),
-        await addUsers(),
-        await connectLocalProvider(),
-      )
-
-    if (mailbox) links.push(['Mailbox', mailbox.url, 'every email that the app sends'])
-    if (isLocal) links.push(...(await startWidget()))
-
-    links.push(
-      ['API reference', '/reference', 'for people'],
-      ['OpenAPI', '/openapi.json', 'for programs'],
-    )
-
+    const links = await startParts(port, isPrivate, mailbox?.url)
     return await serve(port, links)
   } finally {
-    if (isLocal) await disconnectLocalProvider()
+    if (isPrivate) await disconnectLocalProvider()
     await release()
     log('Stopped.')
   }
+}
+
+/** Other people may use a database or an app that is not on this machine. */
+function usesOnlyThisMachine(): boolean {
+  const { DATABASE_URL, PUBLIC_URL } = process.env
+  return isLocalDatabase(DATABASE_URL!) && isLoopback(new URL(PUBLIC_URL!).hostname)
 }
 
 /** Whether a database is on this machine. Sockets of Cloud SQL lead to another one. */
 function isLocalDatabase(url: string): boolean {
   const host = databaseHost(url)
   return isLoopback(host) || /^\/(?!cloudsql\/)/.test(host)
+}
+
+function build(): void {
+  log('Building …')
+  execFileSync(process.execPath, ['--import', 'tsx', 'bin/build.ts'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    cwd: project,
+  })
+}
+
+/**
+ * Starts what the server needs or shows, and returns links to it. Unless `isPrivate`,
+ * starts nothing that signs anybody in.
+ */
+async function startParts(
+  port: number,
+  isPrivate: boolean,
+  mailboxUrl: string | undefined,
+): Promise<Link[]> {
+  const links: Link[] = [
+    ['Sign in', '/sign-in', 'as Ada or Grace, with one click at Example Corp'],
+  ]
+
+  if (isPrivate)
+    links.push(
+      ...(await startDashboard(port)),
+      await addUsers(),
+      await connectLocalProvider(),
+    )
+
+  if (mailboxUrl) links.push(['Mailbox', mailboxUrl, 'every email that the app sends'])
+  if (isPrivate) links.push(...(await startWidget()))
+
+  links.push(
+    ['API reference', '/reference', 'for people'],
+    ['OpenAPI', '/openapi.json', 'for programs'],
+  )
+
+  return links
 }
 
 /**

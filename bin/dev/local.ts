@@ -144,10 +144,35 @@ export function prepareCommand(): void {
 }
 
 /**
- * Runs `work` with the database, as the role of the server. In development, uses the
- * database of `npm run dev`.
+ * Returns a function that runs `work` with the database, as the role of the server. In
+ * development, uses the database of `npm run dev`.
  */
-export async function withDatabase(work: () => Promise<void>): Promise<void> {
+export function withDatabase<Parameters extends unknown[]>(
+  work: (...parameters: Parameters) => Promise<void>,
+): (...parameters: Parameters) => Promise<void> {
+  return async (...parameters) => {
+    prepareDatabase()
+    await work(...parameters).finally(closePool)
+  }
+}
+
+/**
+ * Returns a function that runs `work` with the database as its owner, who may write to
+ * tables that the role of the server may only read.
+ */
+export function withDatabaseAsOwner<Parameters extends unknown[]>(
+  work: (...parameters: Parameters) => Promise<void>,
+): (...parameters: Parameters) => Promise<void> {
+  return (...parameters) => {
+    const { DIRECT_DATABASE_URL } = process.env
+    if (DIRECT_DATABASE_URL) process.env.DATABASE_URL = DIRECT_DATABASE_URL
+
+    return withDatabase(work)(...parameters)
+  }
+}
+
+/** Completes `process.env` for a command that uses the database. */
+function prepareDatabase(): void {
   const renamed = renamedSetting(process.env)
   if (renamed) console.error(renamed)
 
@@ -171,18 +196,6 @@ export async function withDatabase(work: () => Promise<void>): Promise<void> {
       )
     setDefaults(url, Number(PORT || 3000))
   }
-
-  await work().finally(closePool)
-}
-
-/**
- * Runs `work` with the database as its owner, who may write to tables that the role of
- * the server may only read.
- */
-export function withDatabaseAsOwner(work: () => Promise<void>): Promise<void> {
-  if (process.env.DIRECT_DATABASE_URL)
-    process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
-  return withDatabase(work)
 }
 
 /** Returns keys from .data/. Creates them on first use. */

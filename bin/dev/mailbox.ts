@@ -1,7 +1,7 @@
 // The mailbox of `npm run dev`: an SMTP server, and a page that shows the received
 // emails.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
@@ -20,36 +20,55 @@ type Mail = Email & { number: number; recipients: string; at: string }
  */
 export async function startMailbox() {
   const mails: Mail[] = []
+  const [port, smtpPort] = [await firstFreePort(4_100), await firstFreePort(4_125)]
+
+  const smtp = createSmtpServer(mails)
+  smtp.listen(smtpPort, '127.0.0.1')
+  const web = createServer(showMails(mails)).listen(port, '127.0.0.1')
+  await Promise.all([once(smtp.server, 'listening'), once(web, 'listening')])
+
+  const settings = {
+    SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
+    MAIL_FROM: 'login@example.com',
+  }
+
+  return { settings, url: `http://localhost:${port}` }
+}
+
+/** Returns a server that adds the emails it receives to the beginning of `mails`. */
+function createSmtpServer(mails: Mail[]): SMTPServer {
   let count = 0
 
-  const smtp = new SMTPServer({
+  const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     async onData(stream, { envelope }, done) {
-      const content = await buffer(stream).catch(() => null)
-      if (!content) return // the sender aborted the email
+      let content: Buffer
+      try {
+        content = await buffer(stream)
+      } catch {
+        return // the sender aborted the email
+      }
 
       const recipients = envelope.rcptTo.map(({ address }) => address).join()
       const at = new Date().toLocaleString() // the browser has the same time zone
+      const parsed = await PostalMime.parse(content)
 
-      mails.unshift({
-        ...(await PostalMime.parse(content)),
-        number: ++count,
-        recipients,
-        at,
-      })
-
+      mails.unshift({ ...parsed, number: ++count, recipients, at })
       mails.length = Math.min(mails.length, keptMails)
       done()
     },
   })
 
-  smtp.on('error', () => {}) // ignores clients that disconnect
-  const [port, smtpPort] = [await firstFreePort(4_100), await firstFreePort(4_125)]
-  smtp.listen(smtpPort, '127.0.0.1')
+  server.on('error', () => {}) // ignores clients that disconnect
 
-  const web = createServer((request, response) => {
+  return server
+}
+
+/** Returns a function that responds with the email in the path, or with the list. */
+function showMails(mails: Mail[]) {
+  return (request: IncomingMessage, response: ServerResponse): void => {
     if (rejectForeignHost(request, response)) return
 
     const mail = mails.find(({ number }) => request.url === `/${number}`)
@@ -62,19 +81,11 @@ export async function startMailbox() {
     }
 
     response.writeHead(200, mail ? headers : { ...headers, Refresh: '5' })
-    response.end(mail ? mail.html : list(mails))
-  }).listen(port, '127.0.0.1')
-
-  await Promise.all([once(smtp.server, 'listening'), once(web, 'listening')])
-  const settings = {
-    SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
-    MAIL_FROM: 'login@example.com',
+    response.end(mail ? mail.html : renderList(mails))
   }
-
-  return { settings, url: `http://localhost:${port}` }
 }
 
-function list(mails: Mail[]): string {
+function renderList(mails: Mail[]): string {
   const choices = mails.map(({ number, recipients, subject = '', text = '', at }) => {
     const linked = escapeHtml(text).replace(/https?:\/\/\S+/g, '<a href="$&">$&</a>')
     return [

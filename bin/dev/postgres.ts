@@ -12,8 +12,11 @@ import { firstFreePort } from './ports'
 const execFile = promisify(execFileWithCallback)
 // for a port that another process just took, or a killed server that has not ended yet
 const retryMs = 15_000
+const temporaryFailure =
+  /lock file "postmaster.pid"|pre-existing shared memory|could not create any TCP/
 
 type Run = (program: string, ...args: string[]) => Promise<unknown>
+type RunFor = (purpose: string, program: string, ...args: string[]) => Promise<void>
 
 /**
  * Starts a PostgreSQL server with its data in `folder`, for this process only.
@@ -27,107 +30,106 @@ export async function startEmbeddedPostgres(
   fs.mkdirSync(folder, { recursive: true })
   folder = fs.realpathSync(folder)
 
-  const [data, log, owner] = [
-    join(folder, 'data'),
-    join(folder, 'log'),
-    join(folder, 'owner'),
-  ]
-
-  const account = process.getuid?.() === 0 ? accountOfNobody() : undefined
+  const account = process.getuid?.() === 0 ? lookUpNobody() : undefined
   if (account) fs.chownSync(folder, account.uid, account.gid)
 
-  const runFile = await findRun(account, folder, programs)
-  const run = (purpose: string, program: string, ...args: string[]) =>
-    runFile(join(programs, program), ...args).catch(({ stderr, message }) => {
-      const logged = readIfThere(log).trim().split('\n').slice(-8)
-      throw new Error(
-        [
-          `Could not ${purpose} in ${folder}.`,
-          (stderr || message).trim(),
-          ...logged,
-        ].join('\n'),
-      )
-    })
+  const run = explainFailures(await findRun(account, folder, programs), folder, programs)
+  await takeOver(folder, run)
 
-  const stop = async () => {
-    if (postmasterPort(data))
-      await run('stop PostgreSQL', 'pg_ctl', 'stop', '-w', '-D', data, '-m', 'fast')
+  if (!fs.existsSync(join(folder, 'data/PG_VERSION'))) {
+    report(`Creating a PostgreSQL cluster in ${folder}`)
+    await createCluster(folder, run, account)
   }
 
+  const port = await startOnFreePort(folder, run)
+  report(`Started PostgreSQL on port ${port}`)
+
+  return { url: embeddedPostgresUrl(folder)!, release: () => stopIfRunning(folder, run) }
+}
+
+/**
+ * Returns a function that runs one of PostgreSQL's programs by name. If the program fails,
+ * the error has the purpose, what it printed, and the end of the server's log.
+ */
+function explainFailures(runFile: Run, folder: string, programs: string): RunFor {
+  return async (purpose, program, ...args) => {
+    try {
+      await runFile(join(programs, program), ...args)
+    } catch (error) {
+      const { stderr, message } = error as Error & { stderr?: string }
+      const problem = `Could not ${purpose} in ${folder}.`
+      const logged = readIfThere(join(folder, 'log')).trim().split('\n').slice(-8)
+      throw new Error([problem, (stderr || message).trim(), ...logged].join('\n'))
+    }
+  }
+}
+
+/**
+ * Makes this process the owner of the folder. Stops a server that a killed owner left
+ * running. Throws if another owner is running.
+ */
+async function takeOver(folder: string, run: RunFor): Promise<void> {
+  const owner = join(folder, 'owner')
   const ownIdentity = identifyProcess(process.pid)!
   const otherIdentity = readIfThere(owner)
 
-  if (otherIdentity !== ownIdentity && postmasterPort(data)) {
+  if (otherIdentity !== ownIdentity && readPort(join(folder, 'data'))) {
     const pid = Number.parseInt(otherIdentity, 10)
     if (identifyProcess(pid) === otherIdentity)
       throw new Error(`Process ${pid} uses the PostgreSQL in ${folder}. Stop it first.`)
-    await stop() // a killed process left it running
+
+    await stopIfRunning(folder, run)
   }
 
   fs.writeFileSync(owner, ownIdentity)
+}
 
-  if (!fs.existsSync(join(data, 'PG_VERSION'))) {
-    report(`Creating a PostgreSQL cluster in ${folder}`)
-    await createCluster(
-      folder,
-      (...args) => run('create a PostgreSQL cluster', ...args),
-      account,
-    )
-  }
+async function stopIfRunning(folder: string, run: RunFor): Promise<void> {
+  const data = join(folder, 'data')
+  if (!readPort(data)) return
 
-  for (const giveUpAt = Date.now() + retryMs; ; await sleep(300)) {
+  await run('stop PostgreSQL', 'pg_ctl', 'stop', '-w', '-D', data, '-m', 'fast')
+}
+
+/** Starts the server, and returns its port. Retries for a while. */
+async function startOnFreePort(folder: string, run: RunFor): Promise<number> {
+  const paths = ['-D', join(folder, 'data'), '-l', join(folder, 'log')]
+  const giveUpAt = Date.now() + retryMs
+
+  for (;;) {
     const port = await firstFreePort(5_433)
     try {
-      await run(
-        'start PostgreSQL',
-        'pg_ctl',
-        'start',
-        '-w',
-        '-D',
-        data,
-        '-l',
-        log,
-        '-o',
-        `-p ${port}`,
-      )
-
-      report(`Started PostgreSQL on port ${port}`)
-      break
+      await run('start PostgreSQL', 'pg_ctl', 'start', '-w', ...paths, '-o', `-p ${port}`)
+      return port
     } catch (error) {
-      const temporary =
-        /lock file "postmaster.pid"|pre-existing shared memory|could not create any TCP/
-      if (!temporary.test((error as Error).message) || Date.now() > giveUpAt) throw error
+      const isTemporary = temporaryFailure.test((error as Error).message)
+      if (!isTemporary || Date.now() > giveUpAt) throw error
     }
+    await sleep(300)
   }
-
-  return { url: embeddedPostgresUrl(folder)!, release: stop }
 }
 
 /**
  * Returns the URL of the PostgreSQL server that runs in `folder`, or null if none runs.
  */
 export function embeddedPostgresUrl(folder: string): string | null {
-  const port =
-    fs.existsSync(folder) && postmasterPort(join(fs.realpathSync(folder), 'data'))
-  return port
-    ? `postgresql://postgres:${readIfThere(join(folder, 'password'))}@127.0.0.1:${port}/postgres`
-    : null
+  if (!fs.existsSync(folder)) return null
+
+  const port = readPort(join(fs.realpathSync(folder), 'data'))
+  if (!port) return null
+
+  const password = readIfThere(join(folder, 'password'))
+  return `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
 }
 
-async function createCluster(folder: string, run: Run, account?: Account): Promise<void> {
-  const [unfinished, passwordFile] = [
-    join(folder, 'data.unfinished'),
-    join(folder, 'password'),
-  ]
-
-  for (const file of [unfinished, passwordFile])
-    fs.rmSync(file, { recursive: true, force: true })
-  fs.writeFileSync(passwordFile, randomBytes(24).toString('base64url'), {
-    mode: 0o600,
-    flush: true,
-  })
-
-  if (account) fs.chownSync(passwordFile, account.uid, account.gid)
+async function createCluster(
+  folder: string,
+  run: RunFor,
+  account: Account | undefined,
+): Promise<void> {
+  const unfinished = join(folder, 'data.unfinished')
+  fs.rmSync(unfinished, { recursive: true, force: true })
+  const passwordFile = writePassword(folder, account)
 
   const locale = [
     '--encoding=UTF8',
@@ -148,8 +150,21 @@ async function createCluster(folder: string, run: Run, account?: Account): Promi
     '--auth=scram-sha-256',
   ]
 
-  await run('initdb', `--pgdata=${unfinished}`, ...identity, ...locale, ...settings)
+  const options = [`--pgdata=${unfinished}`, ...identity, ...locale, ...settings]
+  await run('create a PostgreSQL cluster', 'initdb', ...options)
   fs.renameSync(unfinished, join(folder, 'data')) // so that an interrupted initdb leaves no `data`
+}
+
+/** Writes a new password to a file that only its owner can read. Returns its path. */
+function writePassword(folder: string, account: Account | undefined): string {
+  const file = join(folder, 'password')
+  fs.rmSync(file, { recursive: true, force: true })
+
+  const password = randomBytes(24).toString('base64url')
+  fs.writeFileSync(file, password, { mode: 0o600, flush: true })
+  if (account) fs.chownSync(file, account.uid, account.gid)
+
+  return file
 }
 
 /**
@@ -174,22 +189,22 @@ function findPrograms(): string {
     try {
       fs.symlinkSync(basename(source), join(root, target))
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
+      if (readCode(error) !== 'EEXIST') throw error
     }
   }
 
   return join(root, 'native/bin')
 }
 
-type Account = ReturnType<typeof accountOfNobody>
+type Account = ReturnType<typeof lookUpNobody>
 
 /**
  * Returns the account `nobody`. PostgreSQL does not run as root, and initdb needs an
  * account that has a name.
  */
-function accountOfNobody() {
-  const idOf = (kind: string) => Number(execFileSync('id', [kind, 'nobody']))
-  return { uid: idOf('-u'), gid: idOf('-g') }
+function lookUpNobody() {
+  const readId = (kind: string) => Number(execFileSync('id', [kind, 'nobody']))
+  return { uid: readId('-u'), gid: readId('-g') }
 }
 
 /**
@@ -236,7 +251,7 @@ async function findRun(
 }
 
 /** Returns the port of the server that is running on `data`, or undefined. */
-function postmasterPort(data: string): number | undefined {
+function readPort(data: string): number | undefined {
   const file = join(data, 'postmaster.pid')
   const [pid, , , port] = readIfThere(file).split('\n').map(Number)
   if (!pid || !port || !isAlive(pid)) return undefined
@@ -245,7 +260,7 @@ function postmasterPort(data: string): number | undefined {
   try {
     if (fs.readlinkSync(`/proc/${pid}/cwd`) === data) return port
   } catch (error) {
-    if (codeOf(error) === 'EACCES') return port // another user's process, probably the server
+    if (readCode(error) === 'EACCES') return port // another user's process, probably the server
   }
 
   // After a power cut, another process may have this ID. PostgreSQL would mistake it for
@@ -290,11 +305,13 @@ function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0)
   } catch (error) {
-    return codeOf(error) === 'EPERM'
+    return readCode(error) === 'EPERM'
   }
 }
 
-const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
+function readCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code
+}
 
 function readIfThere(file: string): string {
   try {

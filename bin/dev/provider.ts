@@ -2,15 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Configuration } from 'oidc-provider'
+import type { Account, ClientMetadata, Configuration, Provider } from 'oidc-provider'
 import { rejectForeignHost } from './foreign-host'
 import { choicesOf, localPage } from './page'
 
-type Options = {
-  redirectUris: string[]
-  people: { id: string; name: string; email: string }[]
-  port?: number
-}
+type Person = { id: string; name: string; email: string }
+type Options = { redirectUris: string[]; people: Person[]; port?: number }
 
 export type LocalProvider = Awaited<ReturnType<typeof startLocalProvider>>
 
@@ -31,12 +28,33 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const [clientId, clientSecret] = ['local-app', randomBytes(32).toString('base64url')]
-  let isSlow = false
 
+  const client = {
+    client_id: clientId,
+    client_secret: clientSecret,
+    redirect_uris: redirectUris,
+  }
+  const provider = await createProvider(issuer, client, people)
+  server.on(
+    'request',
+    createResponder({ provider, redirectUri: redirectUris[0]!, people }),
+  )
+
+  async function stop(): Promise<void> {
+    server.close()
+    server.closeAllConnections()
+  }
+
+  return { issuer, clientId, clientSecret, stop }
+}
+
+async function createProvider(
+  issuer: string,
+  client: ClientMetadata,
+  people: Person[],
+): Promise<Provider> {
   const configuration: Configuration = {
-    clients: [
-      { client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris },
-    ],
+    clients: [client],
     // With this path, browsers do not return the session cookie, so each sign-in asks for
     // an account.
     cookies: { keys: [randomBytes(32).toString('base64url')], long: { path: '/never' } },
@@ -52,25 +70,8 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
       AccessToken: 600,
       IdToken: 600,
     },
-    findAccount: async (_context, id) => {
-      const person = people.find((each) => each.id === id)
-      return (
-        person && {
-          accountId: id,
-          claims: async () => ({ ...person, sub: id, email_verified: true }),
-        }
-      )
-    },
-    // does not ask for consent
-    loadExistingGrant: async ({ oidc }) => {
-      const grant = new oidc.provider.Grant({
-        clientId: oidc.client!.clientId,
-        accountId: oidc.session!.accountId!,
-      })
-      grant.addOIDCScope('openid email profile')
-      await grant.save()
-      return grant
-    },
+    findAccount: (_context, id) => findAccount(people, id),
+    loadExistingGrant: grantEverything,
   }
 
   const { warn } = console
@@ -80,65 +81,104 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
   const { Provider } = await import('oidc-provider')
   const provider = new Provider(issuer, configuration)
   console.warn = warn
-  const respond = provider.callback()
 
-  server.on('request', (request, response) => {
+  return provider
+}
+
+async function findAccount(people: Person[], id: string): Promise<Account | undefined> {
+  const person = people.find((each) => each.id === id)
+  if (!person) return undefined
+
+  return {
+    accountId: id,
+    claims: async () => ({ ...person, sub: id, email_verified: true }),
+  }
+}
+
+/** Grants all scopes to the client, so that the provider does not ask for consent. */
+const grantEverything: Configuration['loadExistingGrant'] = async ({ oidc }) => {
+  const grant = new oidc.provider.Grant({
+    clientId: oidc.client!.clientId,
+    accountId: oidc.session!.accountId!,
+  })
+
+  grant.addOIDCScope('openid email profile')
+  await grant.save()
+
+  return grant
+}
+
+type Site = { provider: Provider; redirectUri: string; people: Person[] }
+
+/**
+ * Returns a function that responds with the pages of this site, and passes other requests
+ * to its provider.
+ */
+function createResponder(site: Site) {
+  const respond = site.provider.callback()
+  let isSlow = false // the user has chosen a token endpoint that responds too late
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
     if (rejectForeignHost(request, response)) return
 
     const { url = '' } = request
-    const [own, id, choice] =
+    const [isOwn, id, choice] =
       /^\/(?:interaction\/([\w-]+)(?:\/([\w-]+))?)?$/.exec(url) ?? []
-    const answer = () => response.destroyed || respond(request, response)
-    if (!own) return void setTimeout(answer, isSlow && url === '/token' ? slowMs : 0)
 
-    show(request, response, id, choice).catch((error: Error) =>
-      response.writeHead(400).end(error.message),
-    )
-  })
+    if (!isOwn) {
+      const delayMs = isSlow && url === '/token' ? slowMs : 0
+      setTimeout(() => {
+        if (!response.destroyed) respond(request, response)
+      }, delayMs)
+      return
+    }
 
-  async function show(
-    request: IncomingMessage,
-    response: ServerResponse,
-    id?: string,
-    choice?: string,
-  ): Promise<void> {
-    if (choice === 'expired')
-      return void response
-        .writeHead(303, { Location: `${redirectUris[0]}?code=x&state=expired` })
-        .end()
-
-    isSlow = choice === 'slow'
-    const login = { accountId: isSlow ? people[0]!.id : choice! }
-    const result = choice?.includes('_') ? { error: choice } : { login }
-    if (choice) return provider.interactionFinished(request, response, result)
-
-    // throws if the sign-in does not exist
-    if (id) await provider.interactionDetails(request, response)
-
-    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
-
-    const tile = [
-      redirectUris[0]!.replace(/callback$/, 'start'),
-      'Dashboard',
-      'starts a sign-in at the app',
-    ]
-
-    response.end(
-      id
-        ? accounts(request.url!, people)
-        : localPage('Example Corp', 'Your apps', choicesOf([tile])),
-    )
+    if (choice) isSlow = choice === 'slow'
+    const answer = choice
+      ? endSignIn(site, request, response, choice)
+      : showPage(site, request, response, id)
+    answer.catch((error: Error) => response.writeHead(400).end(error.message))
   }
-
-  async function stop(): Promise<void> {
-    server.close()
-    server.closeAllConnections()
-  }
-
-  return { issuer, clientId, clientSecret, stop }
 }
 
-function accounts(path: string, people: Options['people']): string {
+/** Ends a sign-in with the ID of an account, or with one of `failures`. */
+async function endSignIn(
+  { provider, redirectUri, people }: Site,
+  request: IncomingMessage,
+  response: ServerResponse,
+  choice: string,
+): Promise<void> {
+  if (choice === 'expired') {
+    response.writeHead(303, { Location: `${redirectUri}?code=x&state=expired` }).end()
+    return
+  }
+
+  const accountId = choice === 'slow' ? people[0]!.id : choice
+  const isError = choice.includes('_')
+  const result = isError ? { error: choice } : { login: { accountId } }
+  await provider.interactionFinished(request, response, result)
+}
+
+/** Shows the accounts for the sign-in with this ID, or without one, the portal. */
+async function showPage(
+  { provider, redirectUri, people }: Site,
+  request: IncomingMessage,
+  response: ServerResponse,
+  id?: string,
+): Promise<void> {
+  if (id) await provider.interactionDetails(request, response) // throws if the sign-in does not exist
+
+  response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
+  response.end(id ? renderAccounts(request.url!, people) : renderPortal(redirectUri))
+}
+
+function renderPortal(redirectUri: string): string {
+  const start = redirectUri.replace(/callback$/, 'start')
+  const tile = [start, 'Dashboard', 'starts a sign-in at the app']
+  return localPage('Example Corp', 'Your apps', choicesOf([tile]))
+}
+
+function renderAccounts(path: string, people: Person[]): string {
   const users = people.map(({ id, name, email }) => [id, name, email])
   const list = (choices: string[][]) =>
     choicesOf(choices.map(([id, ...texts]) => [`${path}/${id}`, ...texts]))

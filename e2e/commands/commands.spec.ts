@@ -539,7 +539,7 @@ test.describe('npm run issue', () => {
 test('the breached-password check is off by default in local development', async () => {
   const script = `
     const { withDatabase } = await import('${project}bin/dev/local.ts')
-    await withDatabase(async () => console.log(process.env.PASSWORD_BREACH_CHECK))`
+    await withDatabase(async () => console.log(process.env.PASSWORD_BREACH_CHECK))()`
   const check = (setting: string) =>
     promisify(execFile)(
       process.execPath,
@@ -562,27 +562,28 @@ test('npm run clean-up prints how many rows it deleted', async () => {
 })
 
 for (const [program, rest, problem] of [
-  ['clean-up', 'now', '“now” is not expected.'],
-  ['connections', 'add ldap acme', 'There is no command “add ldap”.'],
-  ['issue', 'password ada@example.com', 'There is no command “password”.'],
-  ['keys', 'list --all', "Unknown option '--all'."],
-  ['mail', 'test', 'ADDRESS is missing.'],
-  ['migrate', '--json', "Unknown option '--json'."],
+  ['clean-up', 'now', 'too many arguments. Expected 0 arguments but got 1.'],
+  ['connections', 'add ldap acme', "unknown command 'ldap'"],
+  ['issue', 'password ada@example.com', "unknown command 'password'"],
+  ['keys', 'list --all', "unknown option '--all'"],
+  ['mail', 'test', "missing required argument 'address'"],
+  ['migrate', '--json', "unknown option '--json'"],
+  ['users', 'disable ada@example.com --sso-only', "unknown option '--sso-only'"],
   [
     'users',
-    'disable ada@example.com --sso-only',
-    '--sso-only is not a flag of “disable”.',
+    'invite ada@example.com --language',
+    "option '--language <tag>' argument missing",
   ],
 ] as const) {
-  test(`npm run ${program} prints the error and its usage`, async () => {
-    const usage = `npm run ${program}`
+  test(`npm run ${program} ${rest} prints the error and its usage`, async () => {
+    const usage = `Usage: npm run ${program}`
     expect(await run([program, '--help'])).toEqual({
       code: 0,
       stdout: expect.stringContaining(usage),
       stderr: '',
     })
     expect(await run([program, ...rest.split(' ')])).toMatchObject(
-      failure(2, `${problem}\n\n${usage}`),
+      failure(2, `error: ${problem}\n\n${usage}`),
     )
   })
 }

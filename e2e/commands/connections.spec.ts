@@ -252,7 +252,7 @@ test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
       'is not a slug',
     ],
     [connections('show', other), `There is no connection ${other}.`],
-    [connections('disable', slug, '--list'), '--list is not a flag of “disable”.'],
+    [connections('disable', slug, '--list'), "unknown option '--list'"],
   ] as const) {
     const { code, stdout, stderr } = await attempt
     expect([code, stdout], message).toEqual([2, ''])

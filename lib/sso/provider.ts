@@ -1,4 +1,3 @@
-import type { ParseArgsConfig } from 'node:util'
 import type { AttemptSecrets } from './attempt'
 import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
@@ -15,6 +14,12 @@ export type Authenticated = {
 }
 
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
+
+/**
+ * A flag of `npm run connections -- add` and `update`. Has a value if `value` names it.
+ * `text` is for the help.
+ */
+export type Flag = { value?: string; repeats?: true; text: string }
 
 /**
  * The input of an operator. `secrets` is null if they do not change. `notes` are shown to
@@ -58,8 +63,8 @@ export type ProviderSetup<Kind extends Connection = Connection> = {
    * connection.
    */
   add: {
-    usage: string
-    flags: NonNullable<ParseArgsConfig['options']>
+    description: string
+    flags: Record<string, Flag>
     /**
      * A setting without a flag stays as stored. `domains` are those after the update.
      * `read` reads stdin for -.

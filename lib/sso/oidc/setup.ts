@@ -132,21 +132,33 @@ function findProblems(
 }
 
 const add: OidcSetup['add'] = {
-  usage: `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
-    adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
-    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID. Several
-                        need the domains for which each vouches: --tenant ID=DOMAIN,DOMAIN
-    --token-auth WHAT   post or basic: how the client authenticates, if it must be only one of them
-    --email-claim NAME  the claim with the email address, if it is not email; it does not link or create users
-    --trust-claim       lets that claim link and create users: only if users can't edit it at the provider`,
+  description:
+    'adds an OpenID provider, whose --issuer and --client-id are required. Reads the client secret from stdin (< SECRET), and prints what to enter at the provider',
   flags: {
-    issuer: { type: 'string' },
-    'client-id': { type: 'string' },
-    tenant: { type: 'string', multiple: true },
-    'token-auth': { type: 'string' },
-    'email-claim': { type: 'string' },
-    'trust-claim': { type: 'boolean' },
-    'new-secret': { type: 'boolean' },
+    issuer: { value: 'url', text: 'its issuer, which update can’t change' },
+    'client-id': {
+      value: 'id',
+      text: 'the client ID that the provider gave to this app. With update, reads its secret from stdin',
+    },
+    tenant: {
+      value: 'id',
+      repeats: true,
+      text: 'a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID. Several need the domains for which each vouches: --tenant ID=DOMAIN,DOMAIN. With update, replaces the list',
+    },
+    'token-auth': {
+      value: 'what',
+      text: 'post or basic: how the client authenticates, if it must be only one of them',
+    },
+    'email-claim': {
+      value: 'name',
+      text: 'the claim with the email address, if it is not email; it does not link or create users',
+    },
+    'trust-claim': {
+      text: 'lets that claim link and create users: only if users can’t edit it at the provider',
+    },
+    'new-secret': {
+      text: 'with update, reads a client secret from stdin, as do --client-id and no flag at all',
+    },
   },
   async settingsFrom({ slug, domains, stored }, flags, read) {
     const settings = readSettings(slug, flags, stored)

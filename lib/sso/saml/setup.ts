@@ -104,17 +104,22 @@ function explainFailure({ slug }: SamlConnection, error: unknown): Error {
 }
 
 const add: SamlSetup['add'] = {
-  usage: `npm run connections -- add saml SLUG --metadata FILE --domain DOMAIN [--domain …]
-    adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
-    --metadata          also takes an https URL
-    --want-signed WHAT  response, assertion, both or, by default, either
-    --sign-requests     signs requests, even if the metadata does not demand it
-    --email-attribute NAME   the attribute with the email address, if it is not one of the usual ones; or NameID`,
+  description:
+    'adds a SAML provider from its --metadata, which is required, and prints what to enter at the provider',
   flags: {
-    metadata: { type: 'string' },
-    'want-signed': { type: 'string' },
-    'sign-requests': { type: 'boolean' },
-    'email-attribute': { type: 'string' },
+    metadata: {
+      value: 'file or url',
+      text: 'a file, an https URL, or - for stdin. With update, replaces the endpoint and the certificates',
+    },
+    'want-signed': {
+      value: 'what',
+      text: 'response, assertion, both or, by default, either',
+    },
+    'sign-requests': { text: 'signs requests, even if the metadata does not demand it' },
+    'email-attribute': {
+      value: 'name',
+      text: 'the attribute with the email address, if it is not one of the usual ones; or NameID',
+    },
   },
   async settingsFrom({ slug, stored }, flags, read) {
     const { metadata } = flags
