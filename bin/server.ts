@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import next from 'next'
 import { getHealth } from '../lib/contract/routes'
-import { forwardedClientKey } from '../lib/http/forwarded-client'
+import { pickAddress } from '../lib/http/address'
 import { hideSecretsOfPage } from '../lib/http/hide-secrets'
 import { hasForeignHost, rejectForeignHost } from './dev/foreign-host'
 
@@ -159,15 +159,12 @@ async function serve(dev: boolean): Promise<void> {
 
     headers['x-forwarded-for'] = forwardedFor
 
-    const isAdmitted = admit(
-      forwardedClientKey(forwardedFor, trustedProxies),
-      response,
-      () =>
-        handle(request, response).catch((error: unknown) => {
-          console.error(error)
-          if (response.headersSent) response.destroy()
-          else reject(response, 500, 'Something went wrong.')
-        }),
+    const isAdmitted = admit(pickAddress(forwardedFor, trustedProxies), response, () =>
+      handle(request, response).catch((error: unknown) => {
+        console.error(error)
+        if (response.headersSent) response.destroy()
+        else reject(response, 500, 'Something went wrong.')
+      }),
     )
 
     if (!isAdmitted)

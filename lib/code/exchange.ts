@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Caller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
 import { hashSecret } from '../crypto/secret'
 import { isUnexpired } from '../database/conditions'
@@ -9,7 +10,6 @@ import { isParentLive } from '../session/find'
 import { revokeSessions } from '../session/revoke'
 import {
   claimedColumns,
-  type Holder,
   type StartedSession,
   startedColumns,
   startSession,
@@ -17,12 +17,6 @@ import {
 import { issueTokens } from '../session/tokens'
 
 const doubleSubmitSeconds = 10
-
-/**
- * The client that sends a code: a browser, or a dashboard's server with the PKCE verifier
- * (RFC 7636).
- */
-type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
 /** `isKnown`: whether the code exists. The other columns are null without a session. */
 type Row = (StartedSession | { userId: null }) & {
@@ -32,15 +26,20 @@ type Row = (StartedSession | { userId: null }) & {
 }
 
 /**
- * Exchanges a code, which works once, and ends the browser's earlier sessions. Throws
- * SSO_EXCHANGE_INVALID.
+ * Exchanges a code, which works once, and ends the browser's earlier sessions. A
+ * dashboard's server sends a PKCE verifier (RFC 7636). Throws SSO_EXCHANGE_INVALID.
  */
-export async function exchangeSsoCode(code: string, presenter: Presenter) {
+export async function exchangeSsoCode(
+  code: string,
+  caller: Caller,
+  codeVerifier?: string,
+) {
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
-  const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
-  const challenge =
-    presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
+  const { browser, device } = caller
+  const browserHash = browser ? hashSecret(browser) : null
+  const challenge = codeVerifier === undefined ? null : hashSecret(codeVerifier)
+  const sessionIds = await caller.sessionIds
 
   // A dashboard's code needs its verifier. Other codes have neither a challenge nor a
   // parent.
@@ -79,7 +78,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
                    AND identities.connection_id = exchange_codes.connection_id
                    AND identities.created_at <= exchange_codes.created_at))
       RETURNING ${claimed}
-    ), ${startSession(sessionId, presenter, challenge !== null)}
+    ), ${startSession(sessionId, sessionIds, device, challenge !== null)}
     SELECT ${startedColumns}, (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"
@@ -91,8 +90,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
     return { ...issueTokens({ sessionId, generation: 0, ...session }), userId, sessionId }
   }
 
-  if (isKnown)
-    await endReusedSession(codeHash, browserHash, challenge, presenter.sessionIds)
+  if (isKnown) await endReusedSession(codeHash, browserHash, challenge, sessionIds)
 
   throw new ApiError('SSO_EXCHANGE_INVALID')
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
+import type { Caller } from '../contract/caller'
 import { ApiError, type ErrorCode, errors } from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
 import { env } from '../settings/env'
 import { parseJson } from './body'
-import { clientKey } from './client-key'
+import { readCaller } from './caller'
 import { countRequest, rateLimitHeaders } from './rate-limit/limit'
 import { isCrossSite, rejectCrossSite } from './same-origin'
 
@@ -37,6 +38,7 @@ type Body<Route extends Definition> = Route['request'] extends z.ZodType
 
 type Call<Route extends Definition> = {
   request: Request
+  caller: Caller
   requestId: string
   params: Record<string, string>
   body: Body<Route>
@@ -85,6 +87,7 @@ export function route<Route extends Definition>(
 
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
+    const caller = readCaller(request)
 
     // before the request is counted, because the token can be in the body
     const early =
@@ -98,7 +101,7 @@ export function route<Route extends Definition>(
 
     const counter = presented
       ? `session ${presented.sessionId}`
-      : addressCounter(request, definition)
+      : addressCounter(caller, definition)
     const verdict = await countRequest(counter)
     const added = {}
     const cookies: string[] = []
@@ -113,6 +116,7 @@ export function route<Route extends Definition>(
 
       response = await handle({
         request,
+        caller,
         requestId,
         params: { ...(await context?.params) },
         body: await (early ?? readBody(request)),
@@ -179,10 +183,10 @@ export function route<Route extends Definition>(
 }
 
 /** Returns the key of the counter for a request without a valid token. */
-function addressCounter(request: Request, { name, crossOrigin }: Definition): string {
+function addressCounter({ address }: Caller, { name, crossOrigin }: Definition): string {
   // Counted separately, so that pages of other sites can't use up the rate limit of their
   // visitors.
-  return crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request)
+  return crossOrigin ? `${name} ${address}` : address
 }
 
 /**

@@ -16,7 +16,7 @@ import { env } from '../settings/env'
  * that signed in before.
  */
 export type Attempt =
-  | { account: string; subnet: string; browser: string | null }
+  | { account: string; network: string; browser: string | null }
   | { secondFactorOf: string }
 
 /**
@@ -140,7 +140,7 @@ function countersOf(attempt: Attempt) {
   if ('secondFactorOf' in attempt)
     return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
 
-  const { account, subnet, browser } = attempt
+  const { account, network, browser } = attempt
   if (browser !== null)
     return [
       counter(perKnownBrowser, 'browser', account, browser),
@@ -148,9 +148,9 @@ function countersOf(attempt: Attempt) {
     ]
 
   return [
-    counter(perAccountAndNetwork, 'account and network', account, subnet),
+    counter(perAccountAndNetwork, 'account and network', account, network),
     counter(perAccount, 'account', account),
-    counter(perNetwork, 'network', subnet),
+    counter(perNetwork, 'network', network),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { type Caller, unknownCaller } from '../contract/caller'
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { hashSecret, newSecret } from '../crypto/secret'
@@ -5,7 +6,7 @@ import { isUnexpired, mayUsePassword } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { transaction } from '../database/transaction'
-import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
+import { noticeInsteadOfResets } from '../mail/outbox'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
 import { hashNewPassword, passwordFormatError } from './hash'
@@ -40,8 +41,6 @@ export async function issueResetToken(
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
-const unknownRequest: MailRequest = { language: 'en', device: null }
-
 /**
  * Sets a new password with a reset token, ends all sessions, and queues a notice. Throws
  * as in the contract.
@@ -49,7 +48,7 @@ const unknownRequest: MailRequest = { language: 'en', device: null }
 export async function resetPassword(
   token: string,
   password: string,
-  request = unknownRequest,
+  caller: Caller = unknownCaller,
 ) {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
@@ -90,7 +89,7 @@ export async function resetPassword(
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
         WHERE id = ${claimed}
         RETURNING id
-      ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, request)}
+      ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, caller)}
       SELECT 1 FROM changed`
   })
 

@@ -1,11 +1,12 @@
+import { type Caller, unknownCaller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { dateFromEpoch, Prisma } from '../database/prisma'
 import { transaction } from '../database/transaction'
-import { type MailRequest, notice } from '../mail/outbox'
+import { notice } from '../mail/outbox'
 import { refundAttempt } from '../password/attempts'
-import { type Client, checkPassword } from '../password/sign-in'
+import { checkPassword } from '../password/sign-in'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { checkCode, type Given, invalidCode, spend, unspendable } from './check'
@@ -28,12 +29,12 @@ const purposeOf = ({ userId, familyId }: LiveSession) => `enrolment ${userId} ${
 export async function startEnrolment(
   session: LiveSession,
   { password }: { password: string },
-  client: Client,
+  caller: Caller,
 ) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
 
-  await checkPassword(session, password, client)
+  await checkPassword(session, password, caller)
   if (!user) throw new ApiError('SIGN_IN_INVALID')
 
   const secret = await newTotpSecret()
@@ -57,7 +58,7 @@ type Enrolment = { enrolment: string; code: string }
 export async function confirmEnrolment(
   session: LiveSession,
   given: Enrolment,
-  client: Client,
+  caller: Caller,
 ) {
   const { userId, familyId } = session
   const { enrolment, code } = given
@@ -91,7 +92,7 @@ export async function confirmEnrolment(
         SELECT id, ${encrypted}, ${step}::int FROM enrolled
       ), codes AS (
         INSERT INTO recovery_codes (user_id, code_hash) SELECT id, unnest(${hashes}::bytea[]) FROM enrolled
-      ), ${endAllSessions(enrolled, familyId)}, ${notice('second-factor-on', enrolled, client)}
+      ), ${endAllSessions(enrolled, familyId)}, ${notice('second-factor-on', enrolled, caller)}
       SELECT 1 FROM enrolled`
   })
 
@@ -109,15 +110,15 @@ type Proof = Given & { password: string }
 export async function replaceRecoveryCodes(
   session: LiveSession,
   given: Proof,
-  client: Client,
+  caller: Caller,
 ) {
   const recoveryCodes = newRecoveryCodes()
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const user = Prisma.sql`${session.userId}::uuid`
   const replacement = Prisma.sql`
-    WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, client)}
+    WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, caller)}
     INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`
-  await executeWithProof(replacement, session, given, client)
+  await executeWithProof(replacement, session, given, caller)
 
   return { recoveryCodes }
 }
@@ -129,13 +130,13 @@ export async function replaceRecoveryCodes(
 export async function removeSecondFactor(
   session: LiveSession,
   given: Proof,
-  client: Client,
+  caller: Caller,
 ): Promise<void> {
   await executeWithProof(
-    removal(session.userId, client, session.familyId),
+    removal(session.userId, caller, session.familyId),
     session,
     given,
-    client,
+    caller,
   )
 }
 
@@ -152,7 +153,7 @@ export async function removeSecondFactorOf(
     const isOn = await tx.user.count({
       where: { id: userId, secondFactorAt: { not: null } },
     })
-    return isOn ? tx.$executeRaw(removal(userId, { language, device: null })) : null
+    return isOn ? tx.$executeRaw(removal(userId, { ...unknownCaller, language })) : null
   })
 }
 
@@ -162,7 +163,7 @@ export async function removeSecondFactorOf(
  */
 function removal(
   userId: string,
-  request: MailRequest,
+  caller: Caller,
   spared: string | null = null,
 ): Prisma.Sql {
   const user = Prisma.sql`${userId}::uuid`
@@ -170,7 +171,7 @@ function removal(
     WITH switched_off AS (UPDATE users SET second_factor_at = NULL WHERE id = ${user}),
       factor AS (DELETE FROM second_factors WHERE user_id = ${user}),
       codes AS (DELETE FROM recovery_codes WHERE user_id = ${user}),
-      ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, request)}
+      ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, caller)}
     SELECT id FROM revoked`
 }
 
@@ -182,14 +183,14 @@ async function executeWithProof(
   statement: Prisma.Sql,
   session: LiveSession,
   proof: Proof,
-  client: Client,
+  caller: Caller,
 ) {
   const { password, ...given } = proof
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
 
-  await checkPassword(session, password, client)
-  const { proof: proven, attempt } = await checkCode(user, given, client)
+  await checkPassword(session, password, caller)
+  const { proof: proven, attempt } = await checkCode(user, given, caller)
 
   const spent = await transaction(async (tx) => {
     await lockUsers(tx, [user.userId])

@@ -1,3 +1,4 @@
+import type { Caller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
 import { Prisma } from '../database/prisma'
 import { errorCode } from '../log/error-code'
@@ -6,7 +7,6 @@ import { makeKnownBrowser } from '../password/known-browser'
 import {
   accountOf,
   attemptOf,
-  type Client,
   type SignIn,
   startPasswordSession,
 } from '../password/sign-in'
@@ -21,31 +21,31 @@ import { isUnchanged } from './find'
 export async function signInWithSecondFactor(
   challenge: string,
   given: Given,
-  client: Client,
+  caller: Caller,
 ): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (!user) throw new ApiError('CHALLENGE_INVALID')
 
-  const { proof, attempt } = await checkCode(user, given, client)
+  const { proof, attempt } = await checkCode(user, given, caller)
 
   const { account, browser } = await attemptOf(
     accountOf(user.email),
     [user.email],
-    client,
+    caller,
   )
 
   const isTotp = 'step' in proof
   const used = notice(
     'recovery-code-used',
     Prisma.sql`(SELECT user_id FROM spent)`,
-    client,
+    caller,
   )
 
   const session = await startPasswordSession(
     user.sessionId,
     isUnchanged(user),
     isTotp ? ['pwd', 'otp', 'mfa'] : ['pwd', 'mfa'],
-    client,
+    caller,
     attempt,
     isTotp ? spend(proof) : Prisma.sql`${spend(proof)}, ${used}`,
   ).catch((error) => {

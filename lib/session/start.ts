@@ -6,9 +6,6 @@ import type { StoredSession } from './tokens'
 // concurrent sign-ins can't exceed `maxLiveSessions` by more
 const revokedPerStart = 1_000
 
-/** The IDs of a browser's sessions, and the kind of its device, if known. */
-export type Holder = { sessionIds: string[]; device?: string | null }
-
 /** The columns of the CTE `claimed`, from which `startSession` starts a session. */
 type Claim = {
   userId: Prisma.Sql
@@ -48,21 +45,22 @@ export const startedColumns = Prisma.sql`
   started.authenticated_at AS "authenticatedAt", started.amr`
 
 /**
- * Returns CTEs that start a session for `claimed`, and revoke the browser's sessions and
- * the user's excess ones.
+ * Returns CTEs that start a session for `claimed`, and revoke the sessions that the
+ * browser holds and the user's excess ones.
  */
 export function startSession(
   sessionId: string,
-  { sessionIds, device = null }: Holder,
+  heldIds: string[],
+  device: string | null,
   isOfDashboard = false,
 ) {
   // Sorted by revoked_at too, because it precedes created_at in the index. It is null in
   // each of these rows.
   const replaced = Prisma.sql`
-    SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
+    SELECT unnest(${heldIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions
       WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
-        AND id <> ALL (${sessionIds}::uuid[])
+        AND id <> ALL (${heldIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
 
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`

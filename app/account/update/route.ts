@@ -1,5 +1,4 @@
 import { after } from 'next/server'
-import { passwordClientOf } from '@/app/api/auth/password-client'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
@@ -19,7 +18,7 @@ import { env, sendsMail } from '@/lib/settings/env'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.updateAccount,
-  async ({ request, addToLog }) => {
+  async ({ request, caller, addToLog }) => {
     const { headers } = request
     if (!isSameOrigin(headers)) throw new ApiError('ORIGIN_REJECTED')
 
@@ -36,11 +35,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     ]
 
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
-      const changing = changePassword(
-        session,
-        { currentPassword, password },
-        await passwordClientOf(request),
-      )
+      const changing = changePassword(session, { currentPassword, password }, caller)
 
       const problem = await changing.then(() => null, problemOf)
       if (problem) return seeOther(`/account?problem=${problem}`)

@@ -11,6 +11,7 @@ import { escapeHtml } from '@/lib/brand/escape-html'
 import { substitutePage } from '@/lib/brand/substitute-page'
 import { exchangeSsoCode } from '@/lib/code/exchange'
 import { issueSsoCode } from '@/lib/code/issue'
+import { unknownCaller } from '@/lib/contract/caller'
 import { prisma } from '@/lib/database/prisma'
 import { type MailKindName, mailKinds } from '@/lib/mail/kinds'
 import { compose } from '@/lib/mail/messages'
@@ -164,9 +165,7 @@ async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> 
 
   for (const device of ['Safari on iPhone', null, 'Firefox on Windows']) {
     const { secret } = await issueSsoCode(id)
-    tokens.push(
-      (await exchangeSsoCode(secret, { browser: null, sessionIds: [], device })).token,
-    )
+    tokens.push((await exchangeSsoCode(secret, { ...unknownCaller, device })).token)
   }
 
   return `session=${tokens[0]}${enabledAt ? `; challenge=${makeChallenge((await findFactor(id))!).challenge}` : ''}`
