@@ -7,7 +7,7 @@ import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
-import { hashNewPassword, passwordFormatError } from './hash'
+import { hashNewPassword, passwordFormatError } from './new-password'
 import { checkPassword } from './sign-in'
 
 /** Returns whether a user has a password to change. */

@@ -9,7 +9,8 @@ import { transaction } from '../database/transaction'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
-import { hashNewPassword, passwordFormatError } from './hash'
+import { hashNewPassword, passwordFormatError } from './new-password'
+import { insertResetToken } from './reset-token'
 
 const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
 
@@ -31,11 +32,10 @@ export async function issueResetToken(
   userId: string,
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
+  const user = Prisma.sql`(SELECT ${userId}::uuid AS user_id) AS given`
+
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
-    INSERT INTO reset_tokens (user_id, token_hash, expires_at)
-    VALUES (${userId}, ${hashSecret(secret)}, now() + make_interval(secs => ${lifetimes.resetToken}))
-    ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at,
-      created_at = now(), used_at = NULL, attempts = 0
+    ${insertResetToken(secret, lifetimes.resetToken, user)}
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
 
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
