@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
-import { hashSecret, newSecret } from '../../lib/crypto/secret'
+import { hashSecret, newSecret } from '../../lib/crypto/token'
 import { issueTokenOfMail } from '../../lib/mail/claimed'
 import { queueResetMail } from '../../lib/mail/outbox'
 import { findResetLink, issueResetToken, resetPassword } from '../../lib/password/reset'

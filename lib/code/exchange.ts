@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Caller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
-import { hashSecret } from '../crypto/secret'
+import { hashSecret } from '../crypto/token'
 import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'

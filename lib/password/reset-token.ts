@@ -1,4 +1,4 @@
-import { hashSecret } from '../crypto/secret'
+import { hashSecret } from '../crypto/token'
 import { Prisma } from '../database/prisma'
 
 /**

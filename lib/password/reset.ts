@@ -1,7 +1,7 @@
 import { type Caller, unknownCaller } from '../contract/caller'
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { hashSecret, newSecret } from '../crypto/secret'
+import { hashSecret, newSecret } from '../crypto/token'
 import { isUnexpired, mayUsePassword } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'

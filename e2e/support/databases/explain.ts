@@ -4,7 +4,7 @@
 import bcrypt from 'bcrypt'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
-import { hashSecret } from '../../../lib/crypto/secret'
+import { hashSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
 import { isUsable } from '../../../lib/database/readiness'

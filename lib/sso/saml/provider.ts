@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { newSecret } from '../../crypto/secret'
+import { newSecret } from '../../crypto/token'
 import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'

@@ -1,5 +1,5 @@
 import * as routes from '@/lib/contract/routes'
-import { newSecret } from '@/lib/crypto/secret'
+import { newSecret } from '@/lib/crypto/token'
 import { urlAtPublicHost } from '@/lib/http/public-host'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
