@@ -232,11 +232,11 @@ function pathItem(operationId: string, operation: Operation) {
 
   const errorResponses = errorsOf(operation).map((code) => [
     errors[code].status,
-    errorOf(code, operation),
+    describeError(code, operation),
   ])
 
   const responses: Record<string, object> = {
-    200: successOf(operation),
+    200: describeSuccess(operation),
     ...Object.fromEntries(errorResponses),
   }
 
@@ -256,7 +256,7 @@ function pathItem(operationId: string, operation: Operation) {
   }
 }
 
-function successOf(operation: Operation) {
+function describeSuccess(operation: Operation) {
   const {
     response,
     responseDescription,
@@ -300,8 +300,8 @@ function successOf(operation: Operation) {
  * Describes an error response. An operation that deletes cookies deletes them with a 5xx
  * error too.
  */
-function errorOf(code: ErrorCode, operation: Operation) {
-  if (errors[code].status === 400) return badRequestOf(operation)
+function describeError(code: ErrorCode, operation: Operation) {
+  if (errors[code].status === 400) return describeBadRequest(operation)
 
   const { cookies, crossOrigin } = operation
   const own = crossOrigin
@@ -315,7 +315,7 @@ function errorOf(code: ErrorCode, operation: Operation) {
 }
 
 /** Describes the 400 of an operation, which several error codes can share. */
-function badRequestOf(operation: Operation) {
+function describeBadRequest(operation: Operation) {
   const { badRequest, issueExamples = {}, crossOrigin } = operation
   const codes = errorsOf(operation).filter((code) => errors[code].status === 400)
 
@@ -327,12 +327,12 @@ function badRequestOf(operation: Operation) {
 
   const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,
-    exampleOf('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
+    makeExample('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
   ])
 
   const others = codes
     .filter((code) => code !== 'VALIDATION_ERROR')
-    .map((code) => [code, exampleOf(code)])
+    .map((code) => [code, makeExample(code)])
   const refs = codes.map((code) => ref('schemas', code))
   const schema = refs.length > 1 ? { oneOf: refs } : refs[0]
   const content = {
@@ -356,9 +356,12 @@ function schemas() {
 
 function errorResponse(code: ErrorCode) {
   const [description, ...headers] = sharedErrors[code]!
-  const unknown = exampleOf(code, { message: outcomeUnknownMessage, outcome: 'unknown' })
+  const unknown = makeExample(code, {
+    message: outcomeUnknownMessage,
+    outcome: 'unknown',
+  })
   const examples = {
-    usual: exampleOf(code),
+    usual: makeExample(code),
     ...(code === 'SERVICE_UNAVAILABLE' && { unknown }),
   }
 
@@ -367,7 +370,7 @@ function errorResponse(code: ErrorCode) {
   return { description, headers: headersWith(...headers), content }
 }
 
-function exampleOf(code: ErrorCode, more: object | undefined = moreExamples[code]) {
+function makeExample(code: ErrorCode, more: object | undefined = moreExamples[code]) {
   const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
   return { value: { ok: false, code, message: errors[code].message, requestId, ...more } }
 }

@@ -76,7 +76,7 @@ export function route<Route extends Definition>(
   isAvailable: (request: Request) => boolean = () =>
     !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
-  const { name, crossOrigin, publicSeconds, readPresented } = definition
+  const { crossOrigin, publicSeconds, readPresented } = definition
   const allowed = allowedMethods(definition).split(', ')
   const readBody = async (request: Request) =>
     (definition.request && (await parseJson(request, definition.request))) as Body<Route>
@@ -86,13 +86,12 @@ export function route<Route extends Definition>(
       return rejectCrossSite()
 
     const startedAt = performance.now()
-    const requestId = requestIdOf(request)
+    const requestId = readRequestId(request)
     const caller = readCaller(request)
 
     // before the request is counted, because the token can be in the body
-    const early =
-      readPresented && allowed.includes(request.method) ? readBody(request) : null
-
+    const isAllowed = allowed.includes(request.method)
+    const early = readPresented && isAllowed ? readBody(request) : null
     const presented =
       (await early?.then(
         (body) => readPresented?.(request, body),
@@ -103,18 +102,17 @@ export function route<Route extends Definition>(
       ? `session ${presented.sessionId}`
       : addressCounter(caller, definition)
     const verdict = await countRequest(counter)
+
     const added = {}
     const cookies: string[] = []
-    let response: Response
-    let error: ApiError | undefined
 
-    try {
+    const work = async () => {
       if (!verdict.allowed)
         throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
       if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
-      if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
+      if (!isAllowed) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
 
-      response = await handle({
+      return handle({
         request,
         caller,
         requestId,
@@ -125,46 +123,27 @@ export function route<Route extends Definition>(
         setCookies: (values) => cookies.push(...values),
         addToLog: (fields) => Object.assign(added, fields),
       })
-    } catch (thrown) {
-      const other = () =>
-        asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
-      error = thrown instanceof ApiError ? thrown : other()
-      response = errorResponse(error, requestId, definition)
     }
 
-    const origin = response.ok && request.headers.get('origin')
-    const headers = {
+    const { response, error } = await work().then(
+      (response) => ({ response, error: null }),
+      (thrown) => fail(thrown, requestId, definition),
+    )
+
+    addHeaders(response, {
       'Cache-Control': 'no-store',
       'X-Request-Id': requestId,
       ...rateLimitHeaders(verdict),
-      ...(crossOrigin && crossOriginHeaders),
-      ...(crossOrigin && origin && { 'Access-Control-Allow-Origin': origin }),
-    }
-
-    // A publicly cacheable response must not contain headers about one request.
-    const isPublic = response.headers.get('cache-control')?.startsWith('public')
-    if (!isPublic)
-      for (const [header, value] of Object.entries(headers))
-        response.headers.set(header, value)
-
+      ...(crossOrigin && makeReadable(request, response)),
+    })
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
-    const durationMs = Math.round(performance.now() - startedAt)
-    const { status } = response
-
-    const line = {
+    writeLine(request, response, error, {
       requestId,
-      method: request.method,
-      route: name,
-      status,
-      code: error?.code,
-      durationMs,
+      route: definition.name,
+      durationMs: Math.round(performance.now() - startedAt),
       ...added,
-    }
-
-    if (status >= 500)
-      log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
-    else log.info(line)
+    })
 
     return response
   }
@@ -189,10 +168,38 @@ function addressCounter({ address }: Caller, { name, crossOrigin }: Definition):
   return crossOrigin ? `${name} ${address}` : address
 }
 
-/**
- * Headers for other sites. Every page can read an error. A successful response replaces
- * `*` with the page's origin.
- */
+/** Adds headers, unless a cache may store the response: they are about one request. */
+function addHeaders(response: Response, headers: Record<string, string>): void {
+  const isPublic = response.headers.get('cache-control')?.startsWith('public')
+  if (isPublic) return
+
+  for (const [header, value] of Object.entries(headers))
+    response.headers.set(header, value)
+}
+
+/** Writes the log line of a request. */
+function writeLine(
+  { method }: Request,
+  { status }: Response,
+  error: ApiError | null,
+  fields: { requestId: string; route: string; durationMs: number },
+): void {
+  const { requestId, route, durationMs, ...added } = fields
+  const line = {
+    requestId,
+    method,
+    route,
+    status,
+    code: error?.code,
+    durationMs,
+    ...added,
+  }
+
+  if (status < 500) log.info(line)
+  else log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
+}
+
+/** Headers for other sites. Every page can read an error. */
 const crossOriginHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers':
@@ -205,6 +212,14 @@ const preflightHeaders = {
   'Access-Control-Allow-Headers': 'Content-Type',
   'Access-Control-Max-Age': '7200',
   'Cache-Control': 'no-store',
+}
+
+/** Returns the headers for other sites. Only the page's origin can read a success. */
+function makeReadable(request: Request, response: Response): Record<string, string> {
+  const origin = response.ok ? request.headers.get('origin') : null
+  return origin
+    ? { ...crossOriginHeaders, 'Access-Control-Allow-Origin': origin }
+    : crossOriginHeaders
 }
 
 function success(
@@ -233,12 +248,27 @@ export function seeOther(location: string): Response {
   })
 }
 
-const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
+const errorHeaders: Partial<Record<ErrorCode, Record<string, string>>> = {
   // otherwise, the server would read the rest of the body
   PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
   SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
+}
+
+/** Returns the error of anything that was thrown, and the response that shows it. */
+function fail(
+  thrown: unknown,
+  requestId: string,
+  definition: Definition,
+): { response: Response; error: ApiError } {
+  const error = toApiError(thrown)
+  return { response: errorResponse(error, requestId, definition), error }
+}
+
+function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  return asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
 }
 
 function errorResponse(
@@ -250,7 +280,7 @@ function errorResponse(
   const { issues, outcome, challenge, retryAfterSeconds } = details
   const headers = {
     ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
-    ...headersOf[code],
+    ...errorHeaders[code],
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
   }
 
@@ -263,7 +293,7 @@ function errorResponse(
  * Accepts the client's request ID only if it is safe to log and too short to be one of
  * our secrets.
  */
-function requestIdOf(request: Request): string {
+function readRequestId(request: Request): string {
   const given = request.headers.get('x-request-id')
   return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()
 }

@@ -55,29 +55,62 @@ export async function resetPassword(
 
   // Counted first, because concurrent requests would otherwise all pass the limit. Not
   // counted if the format is wrong.
-  const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
-    UPDATE reset_tokens SET attempts = attempts + ${formatError ? 0 : 1} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
-    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(
-    NothingChanged.rethrow,
-  )
-
+  const user = await countAttempt(tokenHash, formatError ? 0 : 1)
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
   const { userId, email } = user
-  const passwordHash = await hashNewPassword(password, [email, env().APP_NAME]).catch(
-    async (error) => {
-      // an attempt that a full queue rejected is not counted
-      if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE')
-        await prisma().$executeRaw`
-        UPDATE reset_tokens SET attempts = attempts - 1
-        WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(() => {})
-      throw error
-    },
+  const passwordHash = await hashCounted(tokenHash, password, email)
+  const changed = await spendToken(tokenHash, userId, passwordHash, caller)
+  if (!changed) throw invalidToken() // for example, a concurrent request used the token
+
+  return { userId }
+}
+
+type Hash = Uint8Array<ArrayBuffer>
+
+/** Adds attempts to a usable token. Returns its user, or null. */
+async function countAttempt(tokenHash: Hash, attempts: number) {
+  const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
+    UPDATE reset_tokens SET attempts = attempts + ${attempts} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
+    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(
+    NothingChanged.rethrow,
   )
 
+  return user ?? null
+}
+
+/** Hashes the password. Subtracts the attempt if the queue is full. */
+async function hashCounted(tokenHash: Hash, password: string, email: string) {
+  try {
+    return await hashNewPassword(password, [email, env().APP_NAME])
+  } catch (error) {
+    const isQueueFull = error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE'
+    if (isQueueFull) await uncountAttempt(tokenHash)
+    throw error
+  }
+}
+
+async function uncountAttempt(tokenHash: Hash): Promise<void> {
+  try {
+    await prisma().$executeRaw`
+      UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
+  } catch {} // the attempt stays counted
+}
+
+/**
+ * Uses up the token, changes the password and ends all sessions. Returns 0 if the token is
+ * no longer valid.
+ */
+async function spendToken(
+  tokenHash: Hash,
+  userId: string,
+  passwordHash: string,
+  caller: Caller,
+): Promise<number> {
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
-  const changed = await transaction(async (tx) => {
+
+  return transaction(async (tx) => {
     await lockUsers(tx, [userId])
 
     // statement_timestamp(), because now() is the time before the wait for the lock.
@@ -92,10 +125,6 @@ export async function resetPassword(
       ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, caller)}
       SELECT 1 FROM changed`
   })
-
-  if (!changed) throw invalidToken() // for example, a concurrent request used the token
-
-  return { userId }
 }
 
 /**

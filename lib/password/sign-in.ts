@@ -51,19 +51,23 @@ export async function signIn(
     const user = await verify(emails, password, attempt)
     if (!user) break
 
-    const session = user.hasSecondFactor ? null : await start(user, caller, attempt)
-    const challenge = user.hasSecondFactor ? await challengeOf(user) : undefined
-    if (!session && !challenge) continue
-    if (user.upgraded) await upgrade(user, user.upgraded)
-    if (!session) {
+    if (user.hasSecondFactor) {
+      const challenge = await challengeUser(user)
+      if (!challenge) continue
+
+      if (user.upgraded) await upgrade(user, user.upgraded)
       await releaseAttempt(attempt)
       throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
     }
 
-    return {
-      ...session,
-      knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt),
-    }
+    const session = await start(user, caller, attempt)
+    if (!session) continue
+
+    if (user.upgraded) await upgrade(user, user.upgraded)
+    const { account, browser } = tried
+    const knownBrowser = makeKnownBrowser(account, browser, session.startedAt)
+
+    return { ...session, knownBrowser }
   }
 
   throw new ApiError('SIGN_IN_INVALID')
@@ -113,7 +117,7 @@ async function verify(emails: string[], password: string, attempt: Counted) {
  * Returns the challenge for the second factor, unless the user was changed since the
  * password was verified.
  */
-async function challengeOf({
+async function challengeUser({
   userId,
   passwordHash,
 }: StoredUser): Promise<Challenge | undefined> {
@@ -132,11 +136,15 @@ export async function checkPassword(
   password: string,
   caller: Caller,
 ): Promise<string> {
-  const attempt = await consumeAttempt(await attemptOf(accountOf(email), [email], caller))
+  const tried = await attemptOf(accountOf(email), [email], caller)
+  const attempt = await consumeAttempt(tried)
+
   const user = await verify([email], password, attempt)
   if (user?.userId !== userId)
     throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+
   await releaseAttempt(attempt)
+
   return user.passwordHash
 }
 
@@ -209,12 +217,13 @@ async function upgrade(
   { userId, passwordHash }: StoredUser,
   upgraded: string,
 ): Promise<void> {
-  const statement = prisma().$executeRaw`
-    UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`
-  await statement.catch((error) => {
+  try {
+    await prisma().$executeRaw`
+      UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`
+  } catch (error) {
     log.warn(
       { userId, cause: describeCause(error) },
       'the cost of a password hash could not be raised',
     )
-  })
+  }
 }

@@ -54,20 +54,11 @@ export function startSession(
   device: string | null,
   isOfDashboard = false,
 ) {
-  // Sorted by revoked_at too, because it precedes created_at in the index. It is null in
-  // each of these rows.
-  const replaced = Prisma.sql`
-    SELECT unnest(${heldIds}::uuid[]) UNION ALL (
-      SELECT id FROM sessions
-      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
-        AND id <> ALL (${heldIds}::uuid[])
-      ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
-
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
 
   // A dashboard's session has the authentication data of its parent. Each parent has one
   // session per dashboard.
-  const ofParent = (column: Prisma.Sql) =>
+  const selectFromParent = (column: Prisma.Sql) =>
     Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
 
   const replaces = Prisma.sql`
@@ -81,12 +72,28 @@ export function startSession(
       INSERT INTO sessions
         (id, device, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr, expires_at, authenticated_at)
       SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr,
-        ${isOfDashboard ? Prisma.sql`least(${end}, ${ofParent(Prisma.sql`expires_at`)})` : end},
-        ${isOfDashboard ? ofParent(Prisma.sql`coalesce(authenticated_at, created_at)`) : Prisma.sql`now()`}
+        ${isOfDashboard ? Prisma.sql`least(${end}, ${selectFromParent(Prisma.sql`expires_at`)})` : end},
+        ${isOfDashboard ? selectFromParent(Prisma.sql`coalesce(authenticated_at, created_at)`) : Prisma.sql`now()`}
       FROM claimed
       ${isOfDashboard ? replaces : Prisma.empty}
       RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
         floor(extract(epoch FROM expires_at))::int AS ends_at,
         floor(extract(epoch FROM authenticated_at))::int AS authenticated_at, amr
-    ), ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`
+    ), ${revokeSessions(Prisma.sql`
+      id = ANY (ARRAY(${replacedIds(heldIds)})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`
+}
+
+/**
+ * Returns a query of the sessions that a start ends: those that the browser holds, and
+ * the user's oldest ones above `maxLiveSessions`.
+ */
+function replacedIds(heldIds: string[]): Prisma.Sql {
+  // Sorted by revoked_at too, because it precedes created_at in the index. It is null in
+  // each of these rows.
+  return Prisma.sql`
+    SELECT unnest(${heldIds}::uuid[]) UNION ALL (
+      SELECT id FROM sessions
+      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
+        AND id <> ALL (${heldIds}::uuid[])
+      ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
 }

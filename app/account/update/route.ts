@@ -28,16 +28,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     const form = await readForm(request)
 
-    const [currentPassword, password, id] = [
-      form.get('current'),
-      form.get('password'),
-      form.get('session'),
-    ]
+    const currentPassword = form.get('current')
+    const password = form.get('password')
+    const id = form.get('session')
 
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
       const changing = changePassword(session, { currentPassword, password }, caller)
 
-      const problem = await changing.then(() => null, problemOf)
+      const problem = await changing.then(() => null, nameProblem)
       if (problem) return seeOther(`/account?problem=${problem}`)
       if (sendsMail()) after(sendAfterRequest)
 
@@ -55,7 +53,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
  * Returns the name of the text that explains why the password was not changed, or that
  * the outcome is unknown.
  */
-function problemOf(error: unknown): string {
+function nameProblem(error: unknown): string {
   if (error instanceof ApiError) {
     const { code, details } = error
     if (code === 'SIGN_IN_INVALID') return 'wrong'

@@ -58,7 +58,7 @@ export async function countRequest(client: string): Promise<Verdict> {
   const attempt = isDue ? countInStore(store, client) : null
 
   return (
-    (!store?.failing && (await attempt)) || verdictOf(globals.rateLimitMemory(client))
+    (!store?.failing && (await attempt)) || toVerdict(globals.rateLimitMemory(client))
   )
 }
 
@@ -89,7 +89,7 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
     const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey)
       .update(client)
       .digest('base64url')
-    const counted = store.consume.then((consume) => verdictOf(consume(key)))
+    const counted = store.consume.then((consume) => toVerdict(consume(key)))
     const verdict = await Promise.race([counted, sleep(maxWaitMs, null, { ref: false })])
     if (!verdict) throw new DOMException('Redis is too slow', 'TimeoutError')
     if (isRetry && store.failing)
@@ -115,7 +115,7 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
   }
 }
 
-async function verdictOf(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
+async function toVerdict(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
   let allowed = true
   const { remainingPoints: remaining, msBeforeNext } = await consumed.catch(
     (rejected: unknown) => {

@@ -9,18 +9,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signIn,
   async (call) => {
     const { caller, body, respond, setCookies, addToLog } = call
-    const { email, password } = body
 
-    const { userId, sessionId, knownBrowser, ...tokens } = await signIn(
-      email,
-      password,
-      caller,
-    ).catch((error) => {
-      if (error.details?.challenge)
-        setCookies([challengeCookie(error.details.challenge.challenge)])
+    const signedIn = await signIn(body.email, body.password, caller).catch((error) => {
+      const { challenge } = error.details ?? {}
+      if (challenge) setCookies([challengeCookie(challenge.challenge)])
       throw error
     })
 
+    const { userId, sessionId, knownBrowser, ...tokens } = signedIn
     addToLog({ userId, sessionId })
     after(() => mailNewDevice({ userId, sessionId }, caller))
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
