@@ -4,7 +4,7 @@ import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
 import { readRefreshToken } from '@/lib/session/tokens'
 
-type Body = { refreshToken?: string }
+type Body = { refreshToken?: string | undefined }
 
 /**
  * Renews a session. A refresh token from a cookie is renewed in the cookie only, where no

@@ -131,7 +131,7 @@ export async function finishSignIn(
     browserHash: claimed.browserHash,
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
-    amr,
+    amr: amr ?? null,
   })
 
   addToLog({ userId })
