@@ -8,15 +8,13 @@ import { describeCause, log } from '../log/log'
 import { env } from '../settings/env'
 import { parseJson } from './body'
 import { readCaller } from './caller'
-import { countRequest, rateLimitHeaders } from './rate-limit/limit'
+import { countRequest, rateLimitHeaders, type Verdict } from './rate-limit/limit'
 import { isCrossSite, rejectCrossSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-type Handler = (
-  request: Request,
-  context?: { params: Promise<object> },
-) => Promise<Response>
+type Context = { params: Promise<object> } | undefined
+type Handler = (request: Request, context?: Context) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
 /**
@@ -66,6 +64,14 @@ export type AddToLog = (
   >,
 ) => void
 
+/** A route, its operation, and whether a request may use it. */
+type Served<Route extends Definition> = {
+  definition: Route
+  allowed: string[] // methods
+  handle: (call: Call<Route>) => Promise<Response>
+  isAvailable: (request: Request) => boolean
+}
+
 /**
  * Returns the handlers of a route. A handler counts the request, converts errors, sets
  * headers and logs one line.
@@ -76,77 +82,9 @@ export function route<Route extends Definition>(
   isAvailable: (request: Request) => boolean = () =>
     !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
-  const { crossOrigin, publicSeconds, readPresented } = definition
   const allowed = allowedMethods(definition).split(', ')
-  const readBody = async (request: Request) =>
-    (definition.request && (await parseJson(request, definition.request))) as Body<Route>
-
-  const handler: Handler = async (request, context) => {
-    if (!crossOrigin && !publicSeconds && isCrossSite(request.headers))
-      return rejectCrossSite()
-
-    const startedAt = performance.now()
-    const requestId = readRequestId(request)
-    const caller = readCaller(request)
-
-    // before the request is counted, because the token can be in the body
-    const isAllowed = allowed.includes(request.method)
-    const early = readPresented && isAllowed ? readBody(request) : null
-    const presented =
-      (await early?.then(
-        (body) => readPresented?.(request, body),
-        () => null,
-      )) ?? null
-
-    const counter = presented
-      ? `session ${presented.sessionId}`
-      : addressCounter(caller, definition)
-    const verdict = await countRequest(counter)
-
-    const added = {}
-    const cookies: string[] = []
-
-    const work = async () => {
-      if (!verdict.allowed)
-        throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
-      if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
-      if (!isAllowed) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
-
-      return handle({
-        request,
-        caller,
-        requestId,
-        params: { ...(await context?.params) },
-        body: await (early ?? readBody(request)),
-        presented: presented as Call<Route>['presented'],
-        respond: (content) => success(definition, content),
-        setCookies: (values) => cookies.push(...values),
-        addToLog: (fields) => Object.assign(added, fields),
-      })
-    }
-
-    const { response, error } = await work().then(
-      (response) => ({ response, error: null }),
-      (thrown) => fail(thrown, requestId, definition),
-    )
-
-    addHeaders(response, {
-      'Cache-Control': 'no-store',
-      'X-Request-Id': requestId,
-      ...rateLimitHeaders(verdict),
-      ...(crossOrigin && makeReadable(request, response)),
-    })
-    for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
-
-    writeLine(request, response, error, {
-      requestId,
-      route: definition.name,
-      durationMs: Math.round(performance.now() - startedAt),
-      ...added,
-    })
-
-    return response
-  }
+  const served = { definition, allowed, handle, isAvailable }
+  const handler: Handler = (request, context) => serve(served, request, context)
 
   // Not counted, because a page can't read a 429 response to a preflight.
   const preflight: Handler = async (request, context) =>
@@ -158,7 +96,117 @@ export function route<Route extends Definition>(
     methods.map((method) => [method, handler]),
   ) as Handlers
 
-  return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
+  return definition.crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
+}
+
+async function serve<Route extends Definition>(
+  served: Served<Route>,
+  request: Request,
+  context: Context,
+): Promise<Response> {
+  const { definition } = served
+  const { crossOrigin, publicSeconds } = definition
+  if (!crossOrigin && !publicSeconds && isCrossSite(request.headers))
+    return rejectCrossSite()
+
+  const startedAt = performance.now()
+  const requestId = readRequestId(request)
+  const caller = readCaller(request)
+  const { body, presented } = await readPresented(served, request)
+
+  const counter = presented
+    ? `session ${presented.sessionId}`
+    : addressCounter(caller, definition)
+  const verdict = await countRequest(counter)
+
+  const added = {}
+  const cookies: string[] = []
+
+  const { response, error } = await answer(served, verdict, context, body, {
+    request,
+    caller,
+    requestId,
+    presented: presented as Call<Route>['presented'],
+    respond: (content) => success(definition, content),
+    setCookies: (values) => cookies.push(...values),
+    addToLog: (fields) => Object.assign(added, fields),
+  })
+
+  addHeaders(response, {
+    'Cache-Control': 'no-store',
+    'X-Request-Id': requestId,
+    ...rateLimitHeaders(verdict),
+    ...(crossOrigin && makeReadable(request, response)),
+  })
+  for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
+
+  writeLine(request, response, error, {
+    requestId,
+    route: definition.name,
+    durationMs: Math.round(performance.now() - startedAt),
+    ...added,
+  })
+
+  return response
+}
+
+/**
+ * Returns the session of the token in a request, before the request is counted. The token
+ * can be in the body, so the body is returned too if it was read.
+ */
+async function readPresented<Route extends Definition>(
+  { definition, allowed }: Served<Route>,
+  request: Request,
+): Promise<{
+  body: Promise<Body<Route>> | null
+  presented: { sessionId: string } | null
+}> {
+  const read = definition.readPresented
+  if (!read || !allowed.includes(request.method)) return { body: null, presented: null }
+
+  const body = readBody(definition, request)
+  const presented = await body.then(
+    (parsed) => read(request, parsed),
+    () => null, // the route throws this error, after the request is counted
+  )
+
+  return { body, presented }
+}
+
+/** Runs the operation. Returns its response, or that of an error. */
+async function answer<Route extends Definition>(
+  { definition, allowed, handle, isAvailable }: Served<Route>,
+  verdict: Verdict,
+  context: Context,
+  body: Promise<Body<Route>> | null,
+  call: Omit<Call<Route>, 'params' | 'body'>,
+): Promise<{ response: Response; error: ApiError | null }> {
+  const { request, requestId } = call
+
+  try {
+    if (!verdict.allowed)
+      throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
+    if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
+    if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
+
+    const response = await handle({
+      ...call,
+      params: { ...(await context?.params) },
+      body: await (body ?? readBody(definition, request)),
+    })
+
+    return { response, error: null }
+  } catch (thrown) {
+    const error = toApiError(thrown)
+    return { response: errorResponse(error, requestId, definition), error }
+  }
+}
+
+async function readBody<Route extends Definition>(
+  { request: schema }: Route,
+  request: Request,
+): Promise<Body<Route>> {
+  return (schema && (await parseJson(request, schema))) as Body<Route>
 }
 
 /** Returns the key of the counter for a request without a valid token. */
@@ -256,16 +304,7 @@ const errorHeaders: Partial<Record<ErrorCode, Record<string, string>>> = {
   SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
 }
 
-/** Returns the error of anything that was thrown, and the response that shows it. */
-function fail(
-  thrown: unknown,
-  requestId: string,
-  definition: Definition,
-): { response: Response; error: ApiError } {
-  const error = toApiError(thrown)
-  return { response: errorResponse(error, requestId, definition), error }
-}
-
+/** Returns the error to respond with, for anything that was thrown. */
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
   return asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
