@@ -56,10 +56,9 @@ export async function countRequest(client: string): Promise<Verdict> {
   const isDue =
     store && (!store.failing || performance.now() - store.lastTriedAt >= retryIntervalMs)
   const attempt = isDue ? countInStore(store, client) : null
+  const verdict = store?.failing ? null : await attempt
 
-  return (
-    (!store?.failing && (await attempt)) || toVerdict(globals.rateLimitMemory(client))
-  )
+  return verdict ?? toVerdict(globals.rateLimitMemory(client))
 }
 
 /**
@@ -116,14 +115,15 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
 }
 
 async function toVerdict(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
-  let allowed = true
-  const { remainingPoints: remaining, msBeforeNext } = await consumed.catch(
-    (rejected: unknown) => {
+  const { allowed, result } = await consumed.then(
+    (accepted) => ({ allowed: true, result: accepted }),
+    (rejected: RateLimiterRes | Error) => {
       if (rejected instanceof Error) throw rejected
-      allowed = false
-      return rejected as RateLimiterRes
+      return { allowed: false, result: rejected }
     },
   )
+
+  const { remainingPoints: remaining, msBeforeNext } = result
 
   if (
     !Number.isInteger(remaining + msBeforeNext) ||

@@ -20,7 +20,7 @@ import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 type ReturnTo = { next: string | null }
 
 type Work = (signIn: SignIn) => Promise<string>
-type SignIn = {
+export type SignIn = {
   request: Request
   connection: Connection
   provider: Provider
