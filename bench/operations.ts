@@ -42,7 +42,7 @@ export const operations: Record<string, Operation> = {
   session: {
     ...fast,
     requests: async (database, amount) => {
-      const { signSessionToken } = await import('../lib/session/jwt')
+      const { signSessionToken } = await import('../lib/session/tokens')
       const next = await database.newSessions(amount)
       const issuedAt = Math.floor(Date.now() / 1000)
       const times = { authenticatedAt: issuedAt, issuedAt, expiresAt: issuedAt + 3_600 }

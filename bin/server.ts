@@ -10,7 +10,7 @@ import {
 import { fileURLToPath } from 'node:url'
 import next from 'next'
 import { getHealth } from '../lib/contract/routes'
-import { forwardedClientKey } from '../lib/http/forwarded-client'
+import { pickAddress } from '../lib/http/address'
 import { hasForeignHost, rejectForeignHost } from './dev/foreign-host'
 import { createBoundedServer } from './server/bounded-server'
 import { limitPerClient } from './server/client-limit'
@@ -94,10 +94,8 @@ function createResponder(handle: Handle, activity: Activity, dev: boolean): Resp
 
     headers['x-forwarded-for'] = forwardedFor
 
-    const isAdmitted = admit(
-      forwardedClientKey(forwardedFor, trustedProxies),
-      response,
-      () => answer(handle, request, response),
+    const isAdmitted = admit(pickAddress(forwardedFor, trustedProxies), response, () =>
+      answer(handle, request, response),
     )
 
     if (!isAdmitted)

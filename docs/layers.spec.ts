@@ -17,7 +17,7 @@ const rules: Record<string, string[]> = {
   'lib/brand': ['lib/settings', 'lib/texts'],
   'lib/session': base,
   'lib/code': [...base, 'lib/session'],
-  'lib/mail': [...base, 'lib/texts', 'lib/brand'],
+  'lib/mail': [...base, 'lib/texts', 'lib/brand', 'lib/password/reset-token'],
   'lib/password': [
     ...base,
     'lib/session',

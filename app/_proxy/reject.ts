@@ -1,10 +1,11 @@
 import { type NextRequest, NextResponse } from 'next/server'
 import { substitutePage } from '@/lib/brand/substitute-page'
-import { clientKey } from '@/lib/http/client-key'
+import { readAddress } from '@/lib/http/address'
 import { movedToHeader, urlAtPublicHost } from '@/lib/http/public-host'
 import { countRequest } from '@/lib/http/rate-limit/limit'
 import { isCrossSite, rejectCrossSite } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log/log'
+import { env } from '@/lib/settings/env'
 import { inTime } from '../look-up'
 import { findPage } from './pages'
 
@@ -17,7 +18,7 @@ export async function reject(
   const { headers, method } = request
   if (isCrossSite(headers)) return rejectCrossSite()
 
-  const { allowed, resetSeconds } = await countRequest(clientKey(request))
+  const { allowed, resetSeconds } = await countRequest(readAddress(headers, env()))
   if (!allowed) {
     const html = substitutePage('rateLimitedPage', headers, nonce, resetSeconds)
     return substitute(html, 'RATE_LIMITED', { method, status: 429 }, resetSeconds)

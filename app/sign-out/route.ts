@@ -1,10 +1,10 @@
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
+import { presentedSessionIds } from '@/lib/http/caller'
 import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log/log'
 import { deletedSessionCookies } from '@/lib/session/cookie'
-import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'
 
 /** Signs out the browser that posts the form. Accepts forms from this site only. */

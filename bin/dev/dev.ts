@@ -106,7 +106,7 @@ async function addUsers(): Promise<Link> {
     'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
   ]
 
-  const { hashNewPassword } = await import('../../lib/password/hash')
+  const { hashNewPassword } = await import('../../lib/password/new-password')
   const { totpUri } = await import('../../lib/second-factor/codes')
   const { encrypt } = await import('../../lib/second-factor/encryption')
   const { prisma } = await import('../../lib/database/prisma')

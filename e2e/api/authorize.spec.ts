@@ -1,5 +1,5 @@
 import * as routes from '../../lib/contract/routes'
-import { hashSecret } from '../../lib/crypto/secret'
+import { hashSecret } from '../../lib/crypto/token'
 import { nextDestination } from '../../lib/http/next-path'
 import {
   authorize,

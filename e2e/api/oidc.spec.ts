@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as routes from '../../lib/contract/routes'
-import { newSecret } from '../../lib/crypto/secret'
+import { newSecret } from '../../lib/crypto/token'
 import { endSessions } from '../../lib/session/revoke'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import { issueCodeOfIdentity } from '../../lib/sso/code'

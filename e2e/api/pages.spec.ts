@@ -1,6 +1,6 @@
 import { lifetimes } from '../../lib/contract/lifetimes'
 import { getSession } from '../../lib/contract/routes'
-import { newSecret } from '../../lib/crypto/secret'
+import { newSecret } from '../../lib/crypto/token'
 import { expect, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { send } from '../support/wire/raw-http'

@@ -7,7 +7,7 @@ test('an attempt that does not count is subtracted only in the window in which i
 }) => {
   const attempt = {
     account: `${randomUUID()}@example.com`,
-    subnet: `192.0.2.0/${randomUUID()}`,
+    network: `192.0.2.0/${randomUUID()}`,
     browser: null,
   }
   const counted = await consumeAttempt(attempt)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
-import { hashSecret, newSecret } from '../../lib/crypto/secret'
+import { hashSecret, newSecret } from '../../lib/crypto/token'
 import { issueTokenOfMail } from '../../lib/mail/claimed'
 import { queueResetMail } from '../../lib/mail/outbox'
 import { findResetLink, issueResetToken, resetPassword } from '../../lib/password/reset'
@@ -15,7 +15,7 @@ import {
 } from '../../lib/sso/manage/connections'
 import { allowPassword, createUser, findUserByEmail } from '../../lib/user/user'
 import { addTestConnection } from '../support/databases/connection'
-import { client } from '../support/databases/password-user'
+import { caller } from '../support/databases/password-user'
 import { expect, newPassword, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 
@@ -43,7 +43,7 @@ const newRefreshToken = async (sql: Sql, { id }: Member, columns = '', values = 
  * allowed.
  */
 const uses: Record<string, (user: Member, sql: Sql) => Promise<boolean>> = {
-  'a sign-in': ({ email, password }) => succeeds(signIn(email, password, client)),
+  'a sign-in': ({ email, password }) => succeeds(signIn(email, password, caller)),
   'the look-up of a reset link': async ({ id }) =>
     (await findResetLink(hashSecret((await issueResetToken(id)).secret))).kind === 'live',
   'a reset with a malformed password': async ({ id }) =>
@@ -53,7 +53,7 @@ const uses: Record<string, (user: Member, sql: Sql) => Promise<boolean>> = {
   'a reset': async ({ id }) =>
     succeeds(resetPassword((await issueResetToken(id)).secret, newPassword())),
   'a reset email': async ({ id, email }, sql) => {
-    await queueResetMail([email], { language: 'en', device: null })
+    await queueResetMail([email], caller)
     const [mail] = await sql('SELECT kind FROM mails WHERE user_id = $1', [id])
     return mail!.kind === 'reset'
   },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { newSecret } from '../../lib/crypto/secret'
+import { newSecret } from '../../lib/crypto/token'
 import { connect } from '../support/databases/connection'
 import { expect, test } from '../support/fixtures'
 import { startProvider } from '../support/providers/oidc-provider'

@@ -1,6 +1,6 @@
 import { verify, X509Certificate } from 'node:crypto'
 import * as routes from '../../lib/contract/routes'
-import { newSecret } from '../../lib/crypto/secret'
+import { newSecret } from '../../lib/crypto/token'
 import type { SamlConnection } from '../../lib/sso/connection'
 import {
   disableConnection,

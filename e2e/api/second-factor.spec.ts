@@ -329,12 +329,12 @@ test('a right password and a right code leave every counter as it was, whichever
   const known = { ...from, Cookie: `known=${cookie}` }
 
   const account = user.email
-  const subnet = address.replace(/\d+$/, '0/24')
+  const network = address.replace(/\d+$/, '0/24')
   const browser = readKnownBrowser(cookie, account)!.id
   const keys: string[] = []
   for (const attempt of [
-    { account, subnet, browser: null },
-    { account, subnet, browser },
+    { account, network, browser: null },
+    { account, network, browser },
     { secondFactorOf: user.id },
   ])
     for (const _ of ['first', 'second'])

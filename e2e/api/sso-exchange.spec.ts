@@ -2,7 +2,7 @@ import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
 import { issueSsoCode } from '../../lib/code/issue'
 import * as routes from '../../lib/contract/routes'
-import { newSecret } from '../../lib/crypto/secret'
+import { newSecret } from '../../lib/crypto/token'
 import { newPasswordUser } from '../support/databases/password-user'
 import {
   expect,

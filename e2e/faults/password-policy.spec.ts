@@ -6,7 +6,7 @@ import { makeRefreshToken } from '../../lib/session/tokens'
 import { endPasswordSessions, updateConnection } from '../../lib/sso/manage/connections'
 import { addTestConnection } from '../support/databases/connection'
 import {
-  client,
+  caller,
   newPasswordUser,
   type PasswordUser,
 } from '../support/databases/password-user'
@@ -38,7 +38,7 @@ const operations: Record<
 > = {
   'a sign-in': [
     'users',
-    () => signIn(user.email, user.password, client),
+    () => signIn(user.email, user.password, caller),
     'SIGN_IN_INVALID',
   ],
   'a reset': ['users', () => resetPassword(token, newPassword()), 'VALIDATION_ERROR'],

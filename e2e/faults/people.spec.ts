@@ -7,7 +7,7 @@ import { refreshSession } from '../../lib/session/refresh'
 import { makeRefreshToken } from '../../lib/session/tokens'
 import { deleteUser, findUserByEmail, renameUser } from '../../lib/user/user'
 import {
-  client,
+  caller,
   newPasswordUser,
   type PasswordUser,
 } from '../support/databases/password-user'
@@ -15,8 +15,6 @@ import { inOrderOfLock, lockRow } from '../support/databases/row-lock'
 import { expect, newPassword, type Sql, test } from '../support/fixtures'
 
 // A user is renamed or deleted while an operation waits for the same row.
-
-const browser = { sessionIds: [], browser: null }
 
 /**
  * Operations that start a session or change a password. Each prepares the operation, and
@@ -27,7 +25,7 @@ const operations: Record<
   (user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>
 > = {
   'a sign-in': async ({ email, password }) => {
-    return () => signIn(email, password, client)
+    return () => signIn(email, password, caller)
   },
   'a reset': async ({ id }) => {
     const { secret } = await issueResetToken(id)
@@ -35,7 +33,7 @@ const operations: Record<
   },
   'an exchange': async ({ id }) => {
     const { secret } = await issueSsoCode(id)
-    return () => exchangeSsoCode(secret, browser)
+    return () => exchangeSsoCode(secret, caller)
   },
   'a refresh': async ({ id }, sql) => {
     const insert = `INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day') RETURNING id`

@@ -12,7 +12,7 @@ import { userOfIdentity } from '../../lib/sso/identity'
 import { disableUser, enableUser, signOutUser } from '../../lib/user/user'
 import { addTestConnection } from '../support/databases/connection'
 import {
-  client,
+  caller,
   newPasswordUser,
   type PasswordUser,
 } from '../support/databases/password-user'
@@ -69,7 +69,7 @@ async function enrolment(sql: Sql, { id, email }: PasswordUser, seconds = 600) {
   }
   return {
     sessionId,
-    confirm: () => confirmEnrolment(session, given, client).catch(({ code }) => code),
+    confirm: () => confirmEnrolment(session, given, caller).catch(({ code }) => code),
   }
 }
 
@@ -99,7 +99,7 @@ const arrivals: [
   [
     'a sign-in',
     'SECOND_FACTOR_REQUIRED',
-    ({ email, password }) => signIn(email, password, client),
+    ({ email, password }) => signIn(email, password, caller),
   ],
   [
     'a first sign-in through a connection',
@@ -181,7 +181,7 @@ test('a challenge starts only one session, even with several valid codes', async
   const [challenge] = await challengesOf(user, 1)
   const [one, other] = user.recoveryCodes.map(
     (recoveryCode) => () =>
-      outcome(signInWithSecondFactor(challenge!, { recoveryCode }, client)),
+      outcome(signInWithSecondFactor(challenge!, { recoveryCode }, caller)),
   )
   const outcomes = await inOrderOfLock(
     await lockRow('users', 'id = $1', user.id),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hashSecret } from '../../lib/crypto/secret'
+import { hashSecret } from '../../lib/crypto/token'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { disableUser } from '../../lib/user/user'
 import { type Account, newAccount } from '../support/databases/account'

@@ -3,8 +3,7 @@ import type { BrowserContext, BrowserContextOptions, Page, Route } from 'playwri
 import { issueSsoCode } from '../../lib/code/issue'
 import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
 import * as routes from '../../lib/contract/routes'
-import { signSessionToken } from '../../lib/session/jwt'
-import { readRefreshToken } from '../../lib/session/tokens'
+import { readRefreshToken, signSessionToken } from '../../lib/session/tokens'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { hold, respondWith } from '../support/browsers/page-states'
 import {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { Caller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
-import { hashSecret } from '../crypto/secret'
+import { hashSecret } from '../crypto/token'
 import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
@@ -9,7 +10,6 @@ import { isParentLive } from '../session/find'
 import { revokeSessions } from '../session/revoke'
 import {
   claimedColumns,
-  type Holder,
   type StartedSession,
   startedColumns,
   startSession,
@@ -18,11 +18,15 @@ import { issueTokens } from '../session/tokens'
 
 const doubleSubmitSeconds = 10
 
-/**
- * The client that sends a code: a browser, or a dashboard's server with the PKCE verifier
- * (RFC 7636).
- */
-type Presenter = Holder & { browser: string | null; codeVerifier?: string }
+type Hash = Uint8Array<ArrayBuffer>
+
+/** What a client sends: the code, and what proves that it may use the code. */
+type Presented = {
+  codeHash: Hash
+  browserHash: Hash | null
+  challenge: Hash | null // of a dashboard's PKCE verifier
+  heldIds: string[] // of the sessions that the browser holds
+}
 
 /** `isKnown`: whether the code exists. The other columns are null without a session. */
 type Row = (StartedSession | { userId: null }) & {
@@ -32,16 +36,41 @@ type Row = (StartedSession | { userId: null }) & {
 }
 
 /**
- * Exchanges a code, which works once, and ends the browser's earlier sessions. Throws
- * SSO_EXCHANGE_INVALID.
+ * Exchanges a code, which works once, and ends the browser's earlier sessions. A
+ * dashboard's server sends a PKCE verifier (RFC 7636). Throws SSO_EXCHANGE_INVALID.
  */
-export async function exchangeSsoCode(code: string, presenter: Presenter) {
-  const sessionId = randomUUID()
-  const codeHash = hashSecret(code)
-  const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
-  const challenge =
-    presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
+export async function exchangeSsoCode(
+  code: string,
+  caller: Caller,
+  codeVerifier?: string,
+) {
+  const { browser, device } = caller
+  const presented = {
+    codeHash: hashSecret(code),
+    browserHash: browser ? hashSecret(browser) : null,
+    challenge: codeVerifier === undefined ? null : hashSecret(codeVerifier),
+    heldIds: await caller.sessionIds,
+  }
 
+  const sessionId = randomUUID()
+  const { isKnown, ...session } = await startWithCode(sessionId, presented, device)
+
+  if (session.userId === null) {
+    if (isKnown) await endReusedSession(presented)
+    throw new ApiError('SSO_EXCHANGE_INVALID')
+  }
+
+  const tokens = issueTokens({ sessionId, generation: 0, ...session })
+
+  return { ...tokens, userId: session.userId, sessionId }
+}
+
+/** Claims the code and starts its session, in one statement. */
+async function startWithCode(
+  sessionId: string,
+  { codeHash, browserHash, challenge, heldIds }: Presented,
+  device: string | null,
+): Promise<Row> {
   // A dashboard's code needs its verifier. Other codes have neither a challenge nor a
   // parent.
   const isVerified = challenge
@@ -72,32 +101,25 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
         AND (browser_hash IS NULL OR browser_hash = ${browserHash}) AND ${isVerified}
-        AND (connection_id IS NULL
-          OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
-            AND (SELECT true FROM identities
-                 WHERE identities.user_id = exchange_codes.user_id
-                   AND identities.connection_id = exchange_codes.connection_id
-                   AND identities.created_at <= exchange_codes.created_at))
+        AND ${isStillLinked}
       RETURNING ${claimed}
-    ), ${startSession(sessionId, presenter, challenge !== null)}
+    ), ${startSession(sessionId, heldIds, device, challenge !== null)}
     SELECT ${startedColumns}, (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"
     FROM (SELECT) AS one_row LEFT JOIN started ON true`
 
-  const { isKnown, ...session } = row!
-  if (session.userId !== null) {
-    const { userId } = session
-    return { ...issueTokens({ sessionId, generation: 0, ...session }), userId, sessionId }
-  }
-
-  if (isKnown)
-    await endReusedSession(codeHash, browserHash, challenge, presenter.sessionIds)
-
-  throw new ApiError('SSO_EXCHANGE_INVALID')
+  return row!
 }
 
-type Hash = Uint8Array | null
+/** A condition on a code: its connection, if any, is enabled, and linked to the user. */
+const isStillLinked = Prisma.sql`(connection_id IS NULL
+  OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
+    AND (SELECT true FROM identities
+         WHERE identities.user_id = exchange_codes.user_id
+           AND identities.connection_id = exchange_codes.connection_id
+           AND identities.created_at <= exchange_codes.created_at))`
+
 type RejectedCode = {
   sessionId: string | null
   isElsewhere: boolean
@@ -109,12 +131,9 @@ type RejectedCode = {
  * Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser
  * has sent the code again.
  */
-async function endReusedSession(
-  codeHash: Hash,
-  browserHash: Hash,
-  challenge: Hash,
-  heldSessionIds: string[],
-) {
+async function endReusedSession(presented: Presented): Promise<void> {
+  const { codeHash, browserHash, challenge, heldIds } = presented
+
   // A second statement, because the rejected claim could not see a session that was
   // starting at that time.
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
@@ -122,7 +141,7 @@ async function endReusedSession(
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
         code_challenge IS DISTINCT FROM ${challenge} AS is_unverified,
         (used_by = ${browserHash} AND used_at > now() - make_interval(secs => ${doubleSubmitSeconds})) IS TRUE
-          OR session_id = ANY (${heldSessionIds}::uuid[]) AS is_same_browser
+          OR session_id = ANY (${heldIds}::uuid[]) AS is_same_browser
       FROM exchange_codes WHERE code_hash = ${codeHash}
     ), ${revokeSessions(Prisma.sql`id = (
       SELECT session_id FROM code WHERE NOT is_elsewhere AND NOT is_unverified AND is_same_browser IS NOT TRUE)`)}

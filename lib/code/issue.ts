@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { hashSecret, newSecret } from '../crypto/secret'
+import { hashSecret, newSecret } from '../crypto/token'
 import { dateFromEpoch, prisma } from '../database/prisma'
 
 /**

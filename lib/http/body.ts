@@ -44,12 +44,7 @@ async function readBody(
   expectedType: string,
   maxBytes = maxBodyBytes,
 ): Promise<Buffer> {
-  const contentType = (request.headers.get('content-type') ?? '').toLowerCase()
-  const [mediaType, ...parameters] = contentType.split(';').map((part) => part.trim())
-  const charset =
-    parameters.find((parameter) => parameter.startsWith('charset=')) ?? 'charset=utf-8'
-  const isExpected = mediaType === expectedType && /^charset="?utf-?8"?$/.test(charset)
-  if (!isExpected || request.headers.has('content-encoding'))
+  if (!isOfType(request, expectedType) || request.headers.has('content-encoding'))
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
   if (Number(request.headers.get('content-length')) > maxBytes)
     throw new ApiError('PAYLOAD_TOO_LARGE')
@@ -57,8 +52,6 @@ async function readBody(
   const reader = request.body?.getReader()
   if (!reader) return Buffer.alloc(0)
 
-  const chunks: Uint8Array[] = []
-  let bytes = 0
   let timedOut = false
   const timer = setTimeout(() => {
     timedOut = true
@@ -66,26 +59,46 @@ async function readBody(
   }, bodyTimeoutMs)
 
   try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      bytes += part.value.byteLength
-      if (bytes > maxBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
-      chunks.push(part.value)
-    }
+    const bytes = await readBytes(reader, maxBytes)
+    if (!timedOut) return bytes
   } catch (error) {
-    throw error instanceof ApiError
-      ? error
-      : invalid([], 'invalid_json', 'The request body was incomplete.')
+    if (error instanceof ApiError) throw error
+    throw invalid([], 'invalid_json', 'The request body was incomplete.')
   } finally {
     clearTimeout(timer)
     reader.cancel().catch(() => {})
   }
 
-  if (timedOut)
-    throw invalid(
-      [],
-      'invalid_json',
-      `The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`,
-    )
+  throw invalid(
+    [],
+    'invalid_json',
+    `The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`,
+  )
+}
+
+/** Whether a body has the expected media type, in UTF-8. */
+function isOfType(request: Request, expectedType: string): boolean {
+  const contentType = (request.headers.get('content-type') ?? '').toLowerCase()
+  const [mediaType, ...parameters] = contentType.split(';').map((part) => part.trim())
+  const charset =
+    parameters.find((parameter) => parameter.startsWith('charset=')) ?? 'charset=utf-8'
+
+  return mediaType === expectedType && /^charset="?utf-?8"?$/.test(charset)
+}
+
+/** Reads to the end, or until the reader is canceled. Throws PAYLOAD_TOO_LARGE. */
+async function readBytes(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    bytes += part.value.byteLength
+    if (bytes > maxBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
+    chunks.push(part.value)
+  }
 
   return Buffer.concat(chunks)
 }

@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
+import type { Caller } from '../contract/caller'
 import { ApiError, type ErrorCode, errors } from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
 import { env } from '../settings/env'
 import { parseJson } from './body'
-import { clientKey } from './client-key'
-import { countRequest, rateLimitHeaders } from './rate-limit/limit'
+import { readCaller } from './caller'
+import { countRequest, rateLimitHeaders, type Verdict } from './rate-limit/limit'
 import { isCrossSite, rejectCrossSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-type Handler = (
-  request: Request,
-  context?: { params: Promise<object> },
-) => Promise<Response>
+type Context = { params: Promise<object> } | undefined
+type Handler = (request: Request, context?: Context) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
 /**
@@ -37,6 +36,7 @@ type Body<Route extends Definition> = Route['request'] extends z.ZodType
 
 type Call<Route extends Definition> = {
   request: Request
+  caller: Caller
   requestId: string
   params: Record<string, string>
   body: Body<Route>
@@ -64,6 +64,14 @@ export type AddToLog = (
   >,
 ) => void
 
+/** A route, its operation, and whether a request may use it. */
+type Served<Route extends Definition> = {
+  definition: Route
+  allowed: string[] // methods
+  handle: (call: Call<Route>) => Promise<Response>
+  isAvailable: (request: Request) => boolean
+}
+
 /**
  * Returns the handlers of a route. A handler counts the request, converts errors, sets
  * headers and logs one line.
@@ -74,96 +82,9 @@ export function route<Route extends Definition>(
   isAvailable: (request: Request) => boolean = () =>
     !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
-  const { name, crossOrigin, publicSeconds, readPresented } = definition
   const allowed = allowedMethods(definition).split(', ')
-  const readBody = async (request: Request) =>
-    (definition.request && (await parseJson(request, definition.request))) as Body<Route>
-
-  const handler: Handler = async (request, context) => {
-    if (!crossOrigin && !publicSeconds && isCrossSite(request.headers))
-      return rejectCrossSite()
-
-    const startedAt = performance.now()
-    const requestId = requestIdOf(request)
-
-    // before the request is counted, because the token can be in the body
-    const early =
-      readPresented && allowed.includes(request.method) ? readBody(request) : null
-
-    const presented =
-      (await early?.then(
-        (body) => readPresented?.(request, body),
-        () => null,
-      )) ?? null
-
-    const counter = presented
-      ? `session ${presented.sessionId}`
-      : addressCounter(request, definition)
-    const verdict = await countRequest(counter)
-    const added = {}
-    const cookies: string[] = []
-    let response: Response
-    let error: ApiError | undefined
-
-    try {
-      if (!verdict.allowed)
-        throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
-      if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
-      if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
-
-      response = await handle({
-        request,
-        requestId,
-        params: { ...(await context?.params) },
-        body: await (early ?? readBody(request)),
-        presented: presented as Call<Route>['presented'],
-        respond: (content) => success(definition, content),
-        setCookies: (values) => cookies.push(...values),
-        addToLog: (fields) => Object.assign(added, fields),
-      })
-    } catch (thrown) {
-      const other = () =>
-        asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
-      error = thrown instanceof ApiError ? thrown : other()
-      response = errorResponse(error, requestId, definition)
-    }
-
-    const origin = response.ok && request.headers.get('origin')
-    const headers = {
-      'Cache-Control': 'no-store',
-      'X-Request-Id': requestId,
-      ...rateLimitHeaders(verdict),
-      ...(crossOrigin && crossOriginHeaders),
-      ...(crossOrigin && origin && { 'Access-Control-Allow-Origin': origin }),
-    }
-
-    // A publicly cacheable response must not contain headers about one request.
-    const isPublic = response.headers.get('cache-control')?.startsWith('public')
-    if (!isPublic)
-      for (const [header, value] of Object.entries(headers))
-        response.headers.set(header, value)
-
-    for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
-
-    const durationMs = Math.round(performance.now() - startedAt)
-    const { status } = response
-
-    const line = {
-      requestId,
-      method: request.method,
-      route: name,
-      status,
-      code: error?.code,
-      durationMs,
-      ...added,
-    }
-
-    if (status >= 500)
-      log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
-    else log.info(line)
-
-    return response
-  }
+  const served = { definition, allowed, handle, isAvailable }
+  const handler: Handler = (request, context) => serve(served, request, context)
 
   // Not counted, because a page can't read a 429 response to a preflight.
   const preflight: Handler = async (request, context) =>
@@ -175,20 +96,158 @@ export function route<Route extends Definition>(
     methods.map((method) => [method, handler]),
   ) as Handlers
 
-  return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
+  return definition.crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
-/** Returns the key of the counter for a request without a valid token. */
-function addressCounter(request: Request, { name, crossOrigin }: Definition): string {
-  // Counted separately, so that pages of other sites can't use up the rate limit of their
-  // visitors.
-  return crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request)
+async function serve<Route extends Definition>(
+  served: Served<Route>,
+  request: Request,
+  context: Context,
+): Promise<Response> {
+  const { definition } = served
+  const { crossOrigin, publicSeconds } = definition
+  if (!crossOrigin && !publicSeconds && isCrossSite(request.headers))
+    return rejectCrossSite()
+
+  const startedAt = performance.now()
+  const requestId = readRequestId(request)
+  const caller = readCaller(request)
+  const { body, presented } = await readPresented(served, request)
+
+  const counter = presented
+    ? `session ${presented.sessionId}`
+    : addressCounter(caller, definition)
+  const verdict = await countRequest(counter)
+
+  const added = {}
+  const cookies: string[] = []
+
+  const { response, error } = await answer(served, verdict, context, body, {
+    request,
+    caller,
+    requestId,
+    presented: presented as Call<Route>['presented'],
+    respond: (content) => success(definition, content),
+    setCookies: (values) => cookies.push(...values),
+    addToLog: (fields) => Object.assign(added, fields),
+  })
+
+  addHeaders(response, {
+    'Cache-Control': 'no-store',
+    'X-Request-Id': requestId,
+    ...rateLimitHeaders(verdict),
+    ...(crossOrigin && makeReadable(request, response)),
+  })
+  for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
+
+  writeLine(request, response, error, {
+    requestId,
+    route: definition.name,
+    durationMs: Math.round(performance.now() - startedAt),
+    ...added,
+  })
+
+  return response
 }
 
 /**
- * Headers for other sites. Every page can read an error. A successful response replaces
- * `*` with the page's origin.
+ * Returns the session of the token in a request, before the request is counted. The token
+ * can be in the body, so the body is returned too if it was read.
  */
+async function readPresented<Route extends Definition>(
+  { definition, allowed }: Served<Route>,
+  request: Request,
+): Promise<{
+  body: Promise<Body<Route>> | null
+  presented: { sessionId: string } | null
+}> {
+  const read = definition.readPresented
+  if (!read || !allowed.includes(request.method)) return { body: null, presented: null }
+
+  const body = readBody(definition, request)
+  const presented = await body.then(
+    (parsed) => read(request, parsed),
+    () => null, // the route throws this error, after the request is counted
+  )
+
+  return { body, presented }
+}
+
+/** Runs the operation. Returns its response, or that of an error. */
+async function answer<Route extends Definition>(
+  { definition, allowed, handle, isAvailable }: Served<Route>,
+  verdict: Verdict,
+  context: Context,
+  body: Promise<Body<Route>> | null,
+  call: Omit<Call<Route>, 'params' | 'body'>,
+): Promise<{ response: Response; error: ApiError | null }> {
+  const { request, requestId } = call
+
+  try {
+    if (!verdict.allowed)
+      throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
+    if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
+    if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
+
+    const response = await handle({
+      ...call,
+      params: { ...(await context?.params) },
+      body: await (body ?? readBody(definition, request)),
+    })
+
+    return { response, error: null }
+  } catch (thrown) {
+    const error = toApiError(thrown)
+    return { response: errorResponse(error, requestId, definition), error }
+  }
+}
+
+async function readBody<Route extends Definition>(
+  { request: schema }: Route,
+  request: Request,
+): Promise<Body<Route>> {
+  return (schema && (await parseJson(request, schema))) as Body<Route>
+}
+
+/** Returns the key of the counter for a request without a valid token. */
+function addressCounter({ address }: Caller, { name, crossOrigin }: Definition): string {
+  // Counted separately, so that pages of other sites can't use up the rate limit of their
+  // visitors.
+  return crossOrigin ? `${name} ${address}` : address
+}
+
+/** Adds headers, unless a cache may store the response: they are about one request. */
+function addHeaders(response: Response, headers: Record<string, string>): void {
+  const isPublic = response.headers.get('cache-control')?.startsWith('public')
+  if (isPublic) return
+
+  for (const [header, value] of Object.entries(headers))
+    response.headers.set(header, value)
+}
+
+/** Writes the log line of a request. */
+function writeLine(
+  { method }: Request,
+  { status }: Response,
+  error: ApiError | null,
+  fields: { requestId: string; route: string; durationMs: number },
+): void {
+  const { requestId, route, durationMs, ...added } = fields
+  const line = {
+    requestId,
+    method,
+    route,
+    status,
+    code: error?.code,
+    durationMs,
+    ...added,
+  }
+
+  if (status < 500) log.info(line)
+  else log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
+}
+
+/** Headers for other sites. Every page can read an error. */
 const crossOriginHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers':
@@ -201,6 +260,14 @@ const preflightHeaders = {
   'Access-Control-Allow-Headers': 'Content-Type',
   'Access-Control-Max-Age': '7200',
   'Cache-Control': 'no-store',
+}
+
+/** Returns the headers for other sites. Only the page's origin can read a success. */
+function makeReadable(request: Request, response: Response): Record<string, string> {
+  const origin = response.ok ? request.headers.get('origin') : null
+  return origin
+    ? { ...crossOriginHeaders, 'Access-Control-Allow-Origin': origin }
+    : crossOriginHeaders
 }
 
 function success(
@@ -229,12 +296,18 @@ export function seeOther(location: string): Response {
   })
 }
 
-const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
+const errorHeaders: Partial<Record<ErrorCode, Record<string, string>>> = {
   // otherwise, the server would read the rest of the body
   PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
   SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
+}
+
+/** Returns the error to respond with, for anything that was thrown. */
+function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  return asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
 }
 
 function errorResponse(
@@ -246,7 +319,7 @@ function errorResponse(
   const { issues, outcome, challenge, retryAfterSeconds } = details
   const headers = {
     ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
-    ...headersOf[code],
+    ...errorHeaders[code],
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
   }
 
@@ -259,7 +332,7 @@ function errorResponse(
  * Accepts the client's request ID only if it is safe to log and too short to be one of
  * our secrets.
  */
-function requestIdOf(request: Request): string {
+function readRequestId(request: Request): string {
   const given = request.headers.get('x-request-id')
   return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()
 }

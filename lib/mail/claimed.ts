@@ -1,7 +1,7 @@
 import { lifetimes } from '../contract/lifetimes'
-import { hashSecret } from '../crypto/secret'
 import { mayUsePassword } from '../database/conditions'
-import { prisma } from '../database/prisma'
+import { Prisma, prisma } from '../database/prisma'
+import { insertResetToken } from '../password/reset-token'
 
 /**
  * A sender's claim of an email. Each claim increases `attempts`, so an older claim is
@@ -28,11 +28,7 @@ export async function issueTokenOfMail(
       WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL AND user_id = (SELECT id FROM locked_user)
       FOR UPDATE
     )
-    INSERT INTO reset_tokens (user_id, token_hash, expires_at)
-    SELECT user_id, ${hashSecret(secret)}::bytea, now() + make_interval(secs => ${lifetimeSeconds}) FROM mail
-    ON CONFLICT (user_id) DO UPDATE
-      SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
-        attempts = 0`
+    ${insertResetToken(secret, lifetimeSeconds, Prisma.sql`mail`)}`
 
   return issued === 1
 }

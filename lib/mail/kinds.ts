@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { newSecret } from '../crypto/secret'
+import { newSecret } from '../crypto/token'
 import { env } from '../settings/env'
 import type { Texts } from '../texts/en'
 import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './claimed'

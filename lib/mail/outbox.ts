@@ -1,3 +1,4 @@
+import type { Caller } from '../contract/caller'
 import { mayUsePassword } from '../database/conditions'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { type Transaction, transaction } from '../database/transaction'
@@ -6,16 +7,10 @@ import type { MailClaim } from './claimed'
 import type { MailKind, MailKindName } from './kinds'
 
 /**
- * The language of the request that caused an email, and the kind of device that sent the
- * request.
+ * An email that this process has claimed, with the language and the device of the request
+ * that caused it. `email` is `former_email`, or else the user's current address.
  */
-export type MailRequest = { language: string; device: string | null }
-
-/**
- * An email that this process has claimed. `email` is `former_email`, or else the user's
- * current address.
- */
-export type ClaimedMail = MailRequest &
+export type ClaimedMail = Pick<Caller, 'language' | 'device'> &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
 /**
@@ -31,7 +26,7 @@ const claimSeconds = 120
  */
 export async function queueResetMail(
   emails: string[],
-  { language, device }: MailRequest,
+  { language, device }: Caller,
   priority = 0,
 ) {
   return transaction(async (tx) => {
@@ -133,16 +128,13 @@ function isWithinCaps(userId: Prisma.Sql, isOfKind = isRequested): Prisma.Sql {
  * Returns the CTEs that replace unsent links to choose a password with a notice. Lock the
  * user's row in an earlier statement.
  */
-export function noticeInsteadOfResets(
-  userId: Prisma.Sql,
-  request: MailRequest,
-): Prisma.Sql {
+export function noticeInsteadOfResets(userId: Prisma.Sql, caller: Caller): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (
       DELETE FROM mails
       WHERE user_id = ${userId} AND requested_at > now() - interval '1 day'
         AND kind IN ('reset', 'invitation') AND due_at IS NOT NULL
-    ), ${notice('password-changed', userId, request)}`
+    ), ${notice('password-changed', userId, caller)}`
 }
 
 /**
@@ -152,7 +144,7 @@ export function noticeInsteadOfResets(
 export function notice(
   kind: MailKindName,
   userId: Prisma.Sql,
-  { language, device }: MailRequest,
+  { language, device }: Caller,
 ): Prisma.Sql {
   return Prisma.sql`
     notice AS (

@@ -16,13 +16,15 @@ import { env } from '../settings/env'
  * that signed in before.
  */
 export type Attempt =
-  | { account: string; subnet: string; browser: string | null }
+  | { account: string; network: string; browser: string | null }
   | { secondFactorOf: string }
 
 /**
  * The counters of an attempt, and the latest end of their windows, in seconds since 1970.
  */
 export type Counted = { keys: string[]; endsAt: number }
+
+type Limit = { key: string; limit: number }
 
 type Counter = {
   key: string
@@ -41,14 +43,36 @@ const deletedPerAttempt = 10
  * RATE_LIMITED.
  */
 export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
-  const counters = countersOf(attempt)
-  const keys = counters.map(({ key }) => key)
-  const limits = counters.map(({ limit }) => String(limit))
+  const limits = listLimits(attempt)
+  const counters = await count(limits)
+  deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt deletes the rest
 
-  // One statement increases all counters, or none if a limit is reached. So rejected
-  // attempts of a network do not use up the limit of an account. The rows are locked in a
-  // fixed order, so that two statements can't deadlock.
-  const rows = await prisma().$queryRaw<Counter[]>`
+  const byKey = new Map(limits.map(({ key, limit }) => [key, limit]))
+  const exceeded = counters.filter(({ key, count }) => count > byKey.get(key)!)
+  const counted = { keys: [...byKey.keys()], endsAt: counters[0]!.endsAt }
+  if (exceeded.length === 0) return counted
+
+  // The statement counts an attempt above a limit if its snapshot lacks concurrent
+  // attempts.
+  if (counters.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
+
+  throw new ApiError('RATE_LIMITED', {
+    message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
+    retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
+  })
+}
+
+/**
+ * Increases all counters, or none if a limit is reached. Returns the increased ones, or
+ * those that are full.
+ */
+async function count(limited: Limit[]): Promise<Counter[]> {
+  const keys = limited.map(({ key }) => key)
+  const limits = limited.map(({ limit }) => String(limit))
+
+  // One statement, so that rejected attempts of a network do not use up the limit of an
+  // account. The rows are locked in a fixed order, so that two statements can't deadlock.
+  return prisma().$queryRaw<Counter[]>`
     WITH reached AS MATERIALIZED (
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
       FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (
@@ -71,23 +95,6 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(
     NothingChanged.rethrow,
   )
-
-  deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt deletes the rest
-
-  const exceeded = rows.filter(
-    ({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit,
-  )
-  const counted = { keys, endsAt: rows[0]!.endsAt }
-  if (exceeded.length === 0) return counted
-
-  // The statement counts an attempt above a limit if its snapshot lacks concurrent
-  // attempts.
-  if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
-
-  throw new ApiError('RATE_LIMITED', {
-    message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
-    retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
-  })
 }
 
 /**
@@ -128,7 +135,7 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
  * Returns the counters of an attempt. Recognized browsers have their own, so strangers
  * can't lock the user out.
  */
-function countersOf(attempt: Attempt) {
+function listLimits(attempt: Attempt): Limit[] {
   const {
     perAccountAndNetwork,
     perAccount,
@@ -138,19 +145,19 @@ function countersOf(attempt: Attempt) {
   } = passwordLimits
 
   if ('secondFactorOf' in attempt)
-    return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
+    return [limitBy(perSecondFactor, 'second factor', attempt.secondFactorOf)]
 
-  const { account, subnet, browser } = attempt
+  const { account, network, browser } = attempt
   if (browser !== null)
     return [
-      counter(perKnownBrowser, 'browser', account, browser),
-      counter(perAccount, 'browsers', account),
+      limitBy(perKnownBrowser, 'browser', account, browser),
+      limitBy(perAccount, 'browsers', account),
     ]
 
   return [
-    counter(perAccountAndNetwork, 'account and network', account, subnet),
-    counter(perAccount, 'account', account),
-    counter(perNetwork, 'network', subnet),
+    limitBy(perAccountAndNetwork, 'account and network', account, network),
+    limitBy(perAccount, 'account', account),
+    limitBy(perNetwork, 'network', network),
   ]
 }
 
@@ -158,7 +165,7 @@ function countersOf(attempt: Attempt) {
  * Returns a counter. Its key is an HMAC, so that the table does not show who tried to
  * sign in, or from where.
  */
-function counter(limit: number, ...what: string[]) {
+function limitBy(limit: number, ...what: string[]): Limit {
   const { attemptKey } = env().SESSION_SIGNING_KEYS
   return {
     key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'),

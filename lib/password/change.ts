@@ -1,3 +1,4 @@
+import type { Caller } from '../contract/caller'
 import { ApiError, wrongPasswordMessage } from '../contract/errors'
 import { mayUsePassword } from '../database/conditions'
 import { Prisma, prisma } from '../database/prisma'
@@ -6,8 +7,8 @@ import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
-import { hashNewPassword, passwordFormatError } from './hash'
-import { type Client, checkPassword } from './sign-in'
+import { hashNewPassword, passwordFormatError } from './new-password'
+import { checkPassword } from './sign-in'
 
 /** Returns whether a user has a password to change. */
 export async function canChangePassword(userId: string): Promise<boolean> {
@@ -25,14 +26,14 @@ type Passwords = { currentPassword: string; password: string }
 export async function changePassword(
   session: LiveSession,
   passwords: Passwords,
-  client: Client,
+  caller: Caller,
 ): Promise<void> {
   const { userId, familyId } = session
   const { currentPassword, password } = passwords
   const formatError = passwordFormatError(password)
   if (formatError) throw formatError
 
-  const passwordHash = await checkPassword(session, currentPassword, client)
+  const passwordHash = await checkPassword(session, currentPassword, caller)
   const newHash = await hashNewPassword(password, [session.email, env().APP_NAME])
   const changed = Prisma.sql`(SELECT id FROM changed)`
 
@@ -45,7 +46,7 @@ export async function changePassword(
         UPDATE users SET password_hash = ${newHash}, password_changed_at = statement_timestamp()
         WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND ${mayUsePassword}
         RETURNING id
-      ), ${endAllSessions(changed, familyId)}, ${noticeInsteadOfResets(changed, client)}
+      ), ${endAllSessions(changed, familyId)}, ${noticeInsteadOfResets(changed, caller)}
       SELECT 1 FROM changed`
   })
 

@@ -1,6 +1,7 @@
 import bcrypt from 'bcrypt'
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { hashNewPassword, verifyPassword } from './hash'
+import { verifyPassword } from './hash'
+import { hashNewPassword } from './new-password'
 
 const nfd = 'cafe\u0301 lantern'
 const nfc = nfd.normalize('NFC')

@@ -1,12 +1,8 @@
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import PQueue from 'p-queue'
-import { ApiError, invalid } from '../contract/errors'
-import type { PasswordIssueCode } from '../contract/schemas'
-import { env } from '../settings/env'
-import { isBreached } from './breach'
-import { formatIssue, isHashable, maxPasswordBytes, minGuesses, toNfc } from './format'
-import { countGuesses } from './strength'
+import { ApiError } from '../contract/errors'
+import { isHashable, toNfc } from './format'
 
 const bcryptCost = 12
 
@@ -18,58 +14,17 @@ const maxWaiting = 24 * concurrency
 
 const queue = new PQueue({ concurrency })
 
-async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
+async function enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
   if (queue.size >= maxWaiting) throw new ApiError('SERVICE_UNAVAILABLE')
   return queue.add(work)
 }
 
-function passwordError(code: PasswordIssueCode, message: string): ApiError {
-  return invalid(['password'], code, message)
-}
-
 /**
- * Returns the error of a password that is too short, too long, or has characters that
- * can't be hashed exactly.
+ * Hashes a password, which must be in NFC and of a valid format. Throws
+ * SERVICE_UNAVAILABLE.
  */
-export function passwordFormatError(password: string): ApiError | undefined {
-  const { PASSWORD_MIN_LENGTH } = env()
-  const code = formatIssue(password, PASSWORD_MIN_LENGTH)
-  if (code === 'too_short')
-    return passwordError(code, `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
-
-  const max = maxPasswordBytes
-  if (code === 'too_long')
-    return passwordError(
-      code,
-      `Use at most ${max} bytes: ${max} plain letters, fewer with accents or emoji.`,
-    )
-
-  if (code)
-    return passwordError(code, 'Remove the invisible control character and try again.')
-}
-
-/**
- * Hashes a password of a valid format. `context`: words to avoid. Throws VALIDATION_ERROR
- * or SERVICE_UNAVAILABLE.
- */
-export async function hashNewPassword(
-  password: string,
-  context: string[],
-): Promise<string> {
-  const normalized = toNfc(password)
-  if (countGuesses(normalized, context) < minGuesses) {
-    const advice =
-      'This password is easy to guess. Use three or more unrelated words, or something longer.'
-    throw passwordError('too_guessable', advice)
-  }
-
-  if (await isBreached(normalized))
-    throw passwordError(
-      'breached',
-      'This password appears in a known data breach. Use a different one.',
-    )
-
-  return inQueue(() => bcrypt.hash(normalized, bcryptCost))
+export function hashPassword(password: string): Promise<string> {
+  return enqueue(() => bcrypt.hash(password, bcryptCost))
 }
 
 const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}` // no password has this hash
@@ -82,7 +37,7 @@ export function verifyPassword(
   password: string,
   stored: string | null,
 ): Promise<{ upgraded: string | null } | null> {
-  return inQueue(async () => {
+  return enqueue(async () => {
     const hash = verifiableHash(stored)
     const isCheaper = hash !== null && bcrypt.getRounds(hash) < bcryptCost
     const forms = [...new Set([password, toNfc(password)])]

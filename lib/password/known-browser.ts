@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
-import { readSignedId, signId } from '../crypto/signed-id'
+import { readSignedId, signId } from '../crypto/token'
 import { env } from '../settings/env'
 
 /**

@@ -1,7 +1,7 @@
+import type { Caller } from '../contract/caller'
 import { lifetimes } from '../contract/lifetimes'
 import { prisma } from '../database/prisma'
 import { describeCause, log } from '../log/log'
-import type { MailRequest } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
 import { sendsMail } from '../settings/env'
 import { readKnownBrowser } from './known-browser'
@@ -15,8 +15,7 @@ const maxMailsPerDay = 10 // for programs, which sign in often and send no cooki
  */
 export async function mailNewDevice(
   { userId, sessionId }: { userId: string; sessionId: string },
-  knownBrowser: string | null,
-  { language, device }: MailRequest,
+  { knownBrowser, language, device }: Caller,
 ): Promise<void> {
   if (!sendsMail()) return
 

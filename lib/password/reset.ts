@@ -1,14 +1,16 @@
+import { type Caller, unknownCaller } from '../contract/caller'
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { hashSecret, newSecret } from '../crypto/secret'
+import { hashSecret, newSecret } from '../crypto/token'
 import { isUnexpired, mayUsePassword } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { transaction } from '../database/transaction'
-import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
+import { noticeInsteadOfResets } from '../mail/outbox'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
-import { hashNewPassword, passwordFormatError } from './hash'
+import { hashNewPassword, passwordFormatError } from './new-password'
+import { insertResetToken } from './reset-token'
 
 const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
 
@@ -30,17 +32,14 @@ export async function issueResetToken(
   userId: string,
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
+  const user = Prisma.sql`(SELECT ${userId}::uuid AS user_id) AS given`
+
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
-    INSERT INTO reset_tokens (user_id, token_hash, expires_at)
-    VALUES (${userId}, ${hashSecret(secret)}, now() + make_interval(secs => ${lifetimes.resetToken}))
-    ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at,
-      created_at = now(), used_at = NULL, attempts = 0
+    ${insertResetToken(secret, lifetimes.resetToken, user)}
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
 
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
-
-const unknownRequest: MailRequest = { language: 'en', device: null }
 
 /**
  * Sets a new password with a reset token, ends all sessions, and queues a notice. Throws
@@ -49,36 +48,69 @@ const unknownRequest: MailRequest = { language: 'en', device: null }
 export async function resetPassword(
   token: string,
   password: string,
-  request = unknownRequest,
+  caller: Caller = unknownCaller,
 ) {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
 
   // Counted first, because concurrent requests would otherwise all pass the limit. Not
   // counted if the format is wrong.
-  const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
-    UPDATE reset_tokens SET attempts = attempts + ${formatError ? 0 : 1} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
-    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(
-    NothingChanged.rethrow,
-  )
-
+  const user = await countAttempt(tokenHash, formatError ? 0 : 1)
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
   const { userId, email } = user
-  const passwordHash = await hashNewPassword(password, [email, env().APP_NAME]).catch(
-    async (error) => {
-      // an attempt that a full queue rejected is not counted
-      if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE')
-        await prisma().$executeRaw`
-        UPDATE reset_tokens SET attempts = attempts - 1
-        WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(() => {})
-      throw error
-    },
+  const passwordHash = await hashCounted(tokenHash, password, email)
+  const changed = await spendToken(tokenHash, userId, passwordHash, caller)
+  if (!changed) throw invalidToken() // for example, a concurrent request used the token
+
+  return { userId }
+}
+
+type Hash = Uint8Array<ArrayBuffer>
+
+/** Adds attempts to a usable token. Returns its user, or null. */
+async function countAttempt(tokenHash: Hash, attempts: number) {
+  const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
+    UPDATE reset_tokens SET attempts = attempts + ${attempts} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
+    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(
+    NothingChanged.rethrow,
   )
 
+  return user ?? null
+}
+
+/** Hashes the password. Subtracts the attempt if the queue is full. */
+async function hashCounted(tokenHash: Hash, password: string, email: string) {
+  try {
+    return await hashNewPassword(password, [email, env().APP_NAME])
+  } catch (error) {
+    const isQueueFull = error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE'
+    if (isQueueFull) await uncountAttempt(tokenHash)
+    throw error
+  }
+}
+
+async function uncountAttempt(tokenHash: Hash): Promise<void> {
+  try {
+    await prisma().$executeRaw`
+      UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
+  } catch {} // the attempt stays counted
+}
+
+/**
+ * Uses up the token, changes the password and ends all sessions. Returns 0 if the token is
+ * no longer valid.
+ */
+async function spendToken(
+  tokenHash: Hash,
+  userId: string,
+  passwordHash: string,
+  caller: Caller,
+): Promise<number> {
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
-  const changed = await transaction(async (tx) => {
+
+  return transaction(async (tx) => {
     await lockUsers(tx, [userId])
 
     // statement_timestamp(), because now() is the time before the wait for the lock.
@@ -90,13 +122,9 @@ export async function resetPassword(
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
         WHERE id = ${claimed}
         RETURNING id
-      ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, request)}
+      ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, caller)}
       SELECT 1 FROM changed`
   })
-
-  if (!changed) throw invalidToken() // for example, a concurrent request used the token
-
-  return { userId }
 }
 
 /**

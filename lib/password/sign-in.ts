@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import type { Caller } from '../contract/caller'
 import { emailForms, parseEmail } from '../contract/email-address'
 import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/errors'
 import { mayUsePassword } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log/log'
-import type { MailRequest } from '../mail/outbox'
 import { makeChallenge } from '../second-factor/challenge'
 import { findFactor } from '../second-factor/find'
 import type { LiveSession } from '../session/find'
@@ -19,16 +19,6 @@ import { issueTokens, type SessionTokens } from '../session/tokens'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
-
-/**
- * The client of a sign-in: its network, its sessions, its cookie `__Host-known`, and the
- * language of notices.
- */
-export type Client = MailRequest & {
-  subnet: string
-  knownBrowser: string | null
-  sessionIds: string[]
-}
 
 export type SignIn = SessionTokens & {
   userId: string
@@ -49,10 +39,10 @@ type StoredUser = {
 export async function signIn(
   email: string,
   password: string,
-  client: Client,
+  caller: Caller,
 ): Promise<SignIn> {
   const emails = parseEmail(email)
-  const tried = await attemptOf(emails[1], emails, client)
+  const tried = await attemptOf(emails[1], emails, caller)
   const attempt = await consumeAttempt(tried)
 
   // Tries twice, because a reset, or a concurrent sign-in that upgrades the hash, may
@@ -61,19 +51,23 @@ export async function signIn(
     const user = await verify(emails, password, attempt)
     if (!user) break
 
-    const session = user.hasSecondFactor ? null : await start(user, client, attempt)
-    const challenge = user.hasSecondFactor ? await challengeOf(user) : undefined
-    if (!session && !challenge) continue
-    if (user.upgraded) await upgrade(user, user.upgraded)
-    if (!session) {
+    if (user.hasSecondFactor) {
+      const challenge = await challengeUser(user)
+      if (!challenge) continue
+
+      if (user.upgraded) await upgrade(user, user.upgraded)
       await releaseAttempt(attempt)
       throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
     }
 
-    return {
-      ...session,
-      knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt),
-    }
+    const session = await start(user, caller, attempt)
+    if (!session) continue
+
+    if (user.upgraded) await upgrade(user, user.upgraded)
+    const { account, browser } = tried
+    const knownBrowser = makeKnownBrowser(account, browser, session.startedAt)
+
+    return { ...session, knownBrowser }
   }
 
   throw new ApiError('SIGN_IN_INVALID')
@@ -86,10 +80,10 @@ export async function signIn(
 export async function attemptOf(
   account: string,
   emails: string[],
-  { subnet, knownBrowser }: Client,
+  { network, knownBrowser }: Caller,
 ) {
   const known = readKnownBrowser(knownBrowser, account)
-  if (!known) return { account, subnet, browser: null }
+  if (!known) return { account, network, browser: null }
 
   const changed = await prisma().$executeRaw`
     SELECT 1 FROM users WHERE email = ANY (${emails})
@@ -97,7 +91,7 @@ export async function attemptOf(
     NothingChanged.rethrow,
   )
 
-  return { account, subnet, browser: changed ? null : known.id }
+  return { account, network, browser: changed ? null : known.id }
 }
 
 /**
@@ -123,7 +117,7 @@ async function verify(emails: string[], password: string, attempt: Counted) {
  * Returns the challenge for the second factor, unless the user was changed since the
  * password was verified.
  */
-async function challengeOf({
+async function challengeUser({
   userId,
   passwordHash,
 }: StoredUser): Promise<Challenge | undefined> {
@@ -140,13 +134,17 @@ async function challengeOf({
 export async function checkPassword(
   { userId, email }: LiveSession,
   password: string,
-  client: Client,
+  caller: Caller,
 ): Promise<string> {
-  const attempt = await consumeAttempt(await attemptOf(accountOf(email), [email], client))
+  const tried = await attemptOf(accountOf(email), [email], caller)
+  const attempt = await consumeAttempt(tried)
+
   const user = await verify([email], password, attempt)
   if (user?.userId !== userId)
     throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+
   await releaseAttempt(attempt)
+
   return user.passwordHash
 }
 
@@ -161,13 +159,13 @@ export function accountOf(email: string): string {
 /** Starts the session, unless the user was changed since the password was verified. */
 function start(
   { userId, email, passwordHash }: StoredUser,
-  client: Client,
+  caller: Caller,
   attempt: Counted,
 ) {
   const condition = Prisma.sql`
     id = ${userId} AND email = ${email} AND password_hash = ${passwordHash} AND disabled_at IS NULL
     AND second_factor_at IS NULL AND ${mayUsePassword}`
-  return startPasswordSession(randomUUID(), condition, ['pwd'], client, attempt)
+  return startPasswordSession(randomUUID(), condition, ['pwd'], caller, attempt)
 }
 
 /**
@@ -178,7 +176,7 @@ export async function startPasswordSession(
   sessionId: string,
   condition: Prisma.Sql,
   amr: string[],
-  client: Client,
+  caller: Caller,
   attempt: Counted,
   spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
 ) {
@@ -188,6 +186,8 @@ export async function startPasswordSession(
     amr: Prisma.sql`${amr}`,
   })
 
+  const heldIds = await caller.sessionIds
+
   // Locks the user's row first, as a reset does. If both run concurrently, the later sees
   // the changes of the earlier.
   const [row] = await prisma().$queryRaw<(StartedSession & { email: string })[]>`
@@ -195,7 +195,7 @@ export async function startPasswordSession(
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
     ), ${spend}, claimed AS MATERIALIZED (
       SELECT email, ${claimed} FROM locked_user WHERE user_id = (SELECT user_id FROM spent)
-    ), ${startSession(sessionId, client)},
+    ), ${startSession(sessionId, heldIds, caller.device)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT ${startedColumns}, (SELECT email FROM claimed) AS email FROM started`
 
@@ -217,12 +217,13 @@ async function upgrade(
   { userId, passwordHash }: StoredUser,
   upgraded: string,
 ): Promise<void> {
-  const statement = prisma().$executeRaw`
-    UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`
-  await statement.catch((error) => {
+  try {
+    await prisma().$executeRaw`
+      UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`
+  } catch (error) {
     log.warn(
       { userId, cause: describeCause(error) },
       'the cost of a password hash could not be raised',
     )
-  })
+  }
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Challenge } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { uuidOf } from '../crypto/signed-id'
+import { uuidOf } from '../crypto/token'
 import { cookieOf } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'

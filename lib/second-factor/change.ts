@@ -1,11 +1,12 @@
+import { type Caller, unknownCaller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { dateFromEpoch, Prisma } from '../database/prisma'
 import { transaction } from '../database/transaction'
-import { type MailRequest, notice } from '../mail/outbox'
+import { notice } from '../mail/outbox'
 import { refundAttempt } from '../password/attempts'
-import { type Client, checkPassword } from '../password/sign-in'
+import { checkPassword } from '../password/sign-in'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { checkCode, type Given, invalidCode, spend, unspendable } from './check'
@@ -29,12 +30,12 @@ const composePurpose = ({ userId, familyId }: LiveSession) =>
 export async function startEnrolment(
   session: LiveSession,
   { password }: { password: string },
-  client: Client,
+  caller: Caller,
 ) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
 
-  await checkPassword(session, password, client)
+  await checkPassword(session, password, caller)
   if (!user) throw new ApiError('SIGN_IN_INVALID')
 
   const secret = await newTotpSecret()
@@ -58,7 +59,7 @@ type Enrolment = { enrolment: string; code: string }
 export async function confirmEnrolment(
   session: LiveSession,
   given: Enrolment,
-  client: Client,
+  caller: Caller,
 ) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
@@ -71,7 +72,7 @@ export async function confirmEnrolment(
   if (step === undefined) throw invalidCode({ code: given.code })
 
   const recoveryCodes = newRecoveryCodes()
-  const changed = await enrol(user, session, { secret, step, recoveryCodes }, client)
+  const changed = await enrol(user, session, { secret, step, recoveryCodes }, caller)
   if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT')
 
   return { recoveryCodes }
@@ -87,7 +88,7 @@ async function enrol(
   user: UserWithFactor,
   { userId, familyId }: LiveSession,
   { secret, step, recoveryCodes }: NewFactor,
-  client: Client,
+  caller: Caller,
 ): Promise<number> {
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const encrypted = await encrypt(secret, `totp ${userId}`)
@@ -108,7 +109,7 @@ async function enrol(
         SELECT id, ${encrypted}, ${step}::int FROM enrolled
       ), codes AS (
         INSERT INTO recovery_codes (user_id, code_hash) SELECT id, unnest(${hashes}::bytea[]) FROM enrolled
-      ), ${endAllSessions(enrolled, familyId)}, ${notice('second-factor-on', enrolled, client)}
+      ), ${endAllSessions(enrolled, familyId)}, ${notice('second-factor-on', enrolled, caller)}
       SELECT 1 FROM enrolled`
   })
 }
@@ -122,15 +123,15 @@ type Proof = Given & { password: string }
 export async function replaceRecoveryCodes(
   session: LiveSession,
   given: Proof,
-  client: Client,
+  caller: Caller,
 ) {
   const recoveryCodes = newRecoveryCodes()
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const user = Prisma.sql`${session.userId}::uuid`
   const replacement = Prisma.sql`
-    WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, client)}
+    WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, caller)}
     INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`
-  await executeWithProof(replacement, session, given, client)
+  await executeWithProof(replacement, session, given, caller)
 
   return { recoveryCodes }
 }
@@ -142,13 +143,13 @@ export async function replaceRecoveryCodes(
 export async function removeSecondFactor(
   session: LiveSession,
   given: Proof,
-  client: Client,
+  caller: Caller,
 ): Promise<void> {
   await executeWithProof(
-    removal(session.userId, client, session.familyId),
+    removal(session.userId, caller, session.familyId),
     session,
     given,
-    client,
+    caller,
   )
 }
 
@@ -165,7 +166,7 @@ export async function removeSecondFactorOf(
     const isOn = await tx.user.count({
       where: { id: userId, secondFactorAt: { not: null } },
     })
-    return isOn ? tx.$executeRaw(removal(userId, { language, device: null })) : null
+    return isOn ? tx.$executeRaw(removal(userId, { ...unknownCaller, language })) : null
   })
 }
 
@@ -175,7 +176,7 @@ export async function removeSecondFactorOf(
  */
 function removal(
   userId: string,
-  request: MailRequest,
+  caller: Caller,
   spared: string | null = null,
 ): Prisma.Sql {
   const user = Prisma.sql`${userId}::uuid`
@@ -183,7 +184,7 @@ function removal(
     WITH switched_off AS (UPDATE users SET second_factor_at = NULL WHERE id = ${user}),
       factor AS (DELETE FROM second_factors WHERE user_id = ${user}),
       codes AS (DELETE FROM recovery_codes WHERE user_id = ${user}),
-      ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, request)}
+      ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, caller)}
     SELECT id FROM revoked`
 }
 
@@ -195,14 +196,14 @@ async function executeWithProof(
   statement: Prisma.Sql,
   session: LiveSession,
   proof: Proof,
-  client: Client,
+  caller: Caller,
 ) {
   const { password, ...given } = proof
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
 
-  await checkPassword(session, password, client)
-  const { proof: proven, attempt } = await checkCode(user, given, client)
+  await checkPassword(session, password, caller)
+  const { proof: proven, attempt } = await checkCode(user, given, caller)
 
   const spent = await transaction(async (tx) => {
     await lockUsers(tx, [user.userId])

@@ -1,3 +1,4 @@
+import type { Caller } from '../contract/caller'
 import { ApiError, errors } from '../contract/errors'
 import {
   maxSecondFactorFailures,
@@ -6,7 +7,7 @@ import {
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log/log'
-import { type MailRequest, notice } from '../mail/outbox'
+import { notice } from '../mail/outbox'
 import { type Counted, consumeAttempt } from '../password/attempts'
 import { hashRecoveryCode, stepsOfCode } from './codes'
 import { decrypt } from './encryption'
@@ -28,7 +29,7 @@ export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
 export async function checkCode(
   user: UserWithFactor,
   given: Given,
-  request: MailRequest,
+  caller: Caller,
 ): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
   const { code, recoveryCode = '' } = given
@@ -47,7 +48,7 @@ export async function checkCode(
   if (step !== undefined) return { proof: { step }, attempt }
 
   // The failures include the present code, so only one request sees this number.
-  if (failures === noticedSecondFactorFailures) await noticeGuesses(userId, request)
+  if (failures === noticedSecondFactorFailures) await noticeGuesses(userId, caller)
 
   throw invalidCode(given, steps.length > 0)
 }
@@ -90,7 +91,7 @@ async function countFailure(userId: string, given: Given) {
 /**
  * Queues a notice about wrong codes, unless one was queued in the past day. Never throws.
  */
-async function noticeGuesses(userId: string, request: MailRequest): Promise<void> {
+async function noticeGuesses(userId: string, caller: Caller): Promise<void> {
   const kind = 'second-factor-guesses'
   const unnoticed = Prisma.sql`(
     SELECT ${userId}::uuid WHERE NOT EXISTS (
@@ -99,8 +100,7 @@ async function noticeGuesses(userId: string, request: MailRequest): Promise<void
 
   // Not in the statement that counts, because the foreign key would lock the user after
   // the factor.
-  const statement = prisma()
-    .$executeRaw`WITH ${notice(kind, unnoticed, request)} SELECT 1`
+  const statement = prisma().$executeRaw`WITH ${notice(kind, unnoticed, caller)} SELECT 1`
 
   await statement.catch((error) => {
     log.error(

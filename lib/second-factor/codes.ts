@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hashSecret } from '../crypto/secret'
+import { hashSecret } from '../crypto/token'
 import { env } from '../settings/env'
 
 const totp = { algorithm: 'SHA1', digits: 6, period: 30 } as const

@@ -1,3 +1,4 @@
+import type { Caller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
 import { Prisma } from '../database/prisma'
 import { errorCode } from '../log/error-code'
@@ -7,7 +8,6 @@ import { makeKnownBrowser } from '../password/known-browser'
 import {
   accountOf,
   attemptOf,
-  type Client,
   type SignIn,
   startPasswordSession,
 } from '../password/sign-in'
@@ -22,20 +22,20 @@ import { isUnchanged } from './find'
 export async function signInWithSecondFactor(
   challenge: string,
   given: Given,
-  client: Client,
+  caller: Caller,
 ): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (!user) throw new ApiError('CHALLENGE_INVALID')
 
-  const { proof, attempt } = await checkCode(user, given, client)
+  const { proof, attempt } = await checkCode(user, given, caller)
 
   const { account, browser } = await attemptOf(
     accountOf(user.email),
     [user.email],
-    client,
+    caller,
   )
 
-  const session = await startSession(user, proof, attempt, client)
+  const session = await startSession(user, proof, attempt, caller)
   if (session)
     return {
       ...session,
@@ -56,12 +56,12 @@ async function startSession(
   user: Challenged,
   proof: Proof,
   attempt: Counted,
-  client: Client,
+  caller: Caller,
 ) {
   const isTotp = 'step' in proof
   const amr = isTotp ? ['pwd', 'otp', 'mfa'] : ['pwd', 'mfa']
   const spender = Prisma.sql`(SELECT user_id FROM spent)`
-  const used = notice('recovery-code-used', spender, client)
+  const used = notice('recovery-code-used', spender, caller)
   const spent = isTotp ? spend(proof) : Prisma.sql`${spend(proof)}, ${used}`
   const condition = isUnchanged(user)
 
@@ -70,7 +70,7 @@ async function startSession(
       user.sessionId,
       condition,
       amr,
-      client,
+      caller,
       attempt,
       spent,
     )

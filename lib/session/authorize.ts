@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { hashSecret, newSecret } from '../crypto/secret'
+import { hashSecret, newSecret } from '../crypto/token'
 import { isUnexpired } from '../database/conditions'
 import { prisma } from '../database/prisma'
 import { cookieOf } from './cookie'
@@ -38,16 +38,10 @@ export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
  * expired.
  */
 export async function findBrowserSession(headers: Headers): Promise<LiveSession | null> {
-  const [token, refreshToken] = [
-    cookieOf(headers, 'session'),
-    cookieOf(headers, 'refresh'),
-  ]
+  const token = cookieOf(headers, 'session')
+  const session = token ? await findSession(token) : null
 
-  return (
-    (token && (await findSession(token))) ||
-    (refreshToken && (await findRefreshableSession(refreshToken))) ||
-    null
-  )
+  return session ?? findRenewableSession(headers)
 }
 
 /**

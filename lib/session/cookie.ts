@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { newSecret } from '../crypto/secret'
+import { newSecret } from '../crypto/token'
 import { isHttps } from '../settings/env'
 import type { SessionTokens } from './tokens'
 

@@ -3,8 +3,12 @@ import { refreshGraceSeconds } from '../contract/lifetimes'
 import { beganWithPassword, isUnexpired, mayUsePassword } from '../database/conditions'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { cookieOf } from './cookie'
-import { type PresentedClaims, verifySessionToken } from './jwt'
-import { readRefreshToken } from './tokens'
+import {
+  type PresentedClaims,
+  readBearer,
+  readRefreshToken,
+  verifySessionToken,
+} from './tokens'
 
 /**
  * A session that has not ended, and whose parent has not ended. `familyId`: the ID of the
@@ -41,7 +45,7 @@ export async function requireSession(
 export async function readSessionToken(
   headers: Headers,
 ): Promise<PresentedClaims | null> {
-  const token = bearerOf(headers) ?? cookieOf(headers, 'session')
+  const token = readBearer(headers) ?? cookieOf(headers, 'session')
   return token ? verifySessionToken(token) : null
 }
 
@@ -108,51 +112,4 @@ async function findLive(
 export function isParentLive(parentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${parentId} IS NULL
     OR (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = ${parentId}))`
-}
-
-/**
- * Returns the IDs of the sessions in a browser's cookies. The sessions may have ended.
- */
-export function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
-  return idsOf([cookieOf(headers, 'session')], [cookieOf(headers, 'refresh')])
-}
-
-/**
- * Returns the IDs of all sessions for which a request has valid credentials. A sign-out
- * ends them. JWTs may have expired.
- */
-export function presentedSessionIds(
-  headers: Headers,
-  refreshToken: string | null = null,
-): Promise<string[]> {
-  return idsOf(
-    [bearerOf(headers), cookieOf(headers, 'session')],
-    [refreshToken, cookieOf(headers, 'refresh')],
-    { mayHaveExpired: true },
-  )
-}
-
-async function idsOf(
-  jwts: (string | null)[],
-  refreshTokens: (string | null)[],
-  options: { mayHaveExpired?: boolean } = {},
-): Promise<string[]> {
-  const verified = await Promise.all(
-    jwts.map((jwt) => jwt && verifySessionToken(jwt, options)),
-  )
-  const read = refreshTokens.map(
-    (refreshToken) => refreshToken && readRefreshToken(refreshToken),
-  )
-
-  return [
-    ...new Set(
-      [...verified, ...read].flatMap((presented) =>
-        presented ? [presented.sessionId] : [],
-      ),
-    ),
-  ]
-}
-
-function bearerOf(headers: Headers): string | null {
-  return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? null // RFC 6750
 }

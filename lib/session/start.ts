@@ -6,9 +6,6 @@ import type { StoredSession } from './tokens'
 // concurrent sign-ins can't exceed `maxLiveSessions` by more
 const revokedPerStart = 1_000
 
-/** The IDs of a browser's sessions, and the kind of its device, if known. */
-export type Holder = { sessionIds: string[]; device?: string | null }
-
 /** The columns of the CTE `claimed`, from which `startSession` starts a session. */
 type Claim = {
   userId: Prisma.Sql
@@ -48,28 +45,20 @@ export const startedColumns = Prisma.sql`
   started.authenticated_at AS "authenticatedAt", started.amr`
 
 /**
- * Returns CTEs that start a session for `claimed`, and revoke the browser's sessions and
- * the user's excess ones.
+ * Returns CTEs that start a session for `claimed`, and revoke the sessions that the
+ * browser holds and the user's excess ones.
  */
 export function startSession(
   sessionId: string,
-  { sessionIds, device = null }: Holder,
+  heldIds: string[],
+  device: string | null,
   isOfDashboard = false,
 ) {
-  // Sorted by revoked_at too, because it precedes created_at in the index. It is null in
-  // each of these rows.
-  const replaced = Prisma.sql`
-    SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
-      SELECT id FROM sessions
-      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
-        AND id <> ALL (${sessionIds}::uuid[])
-      ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
-
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
 
   // A dashboard's session has the authentication data of its parent. Each parent has one
   // session per dashboard.
-  const ofParent = (column: Prisma.Sql) =>
+  const selectFromParent = (column: Prisma.Sql) =>
     Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
 
   const replaces = Prisma.sql`
@@ -83,12 +72,28 @@ export function startSession(
       INSERT INTO sessions
         (id, device, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr, expires_at, authenticated_at)
       SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr,
-        ${isOfDashboard ? Prisma.sql`least(${end}, ${ofParent(Prisma.sql`expires_at`)})` : end},
-        ${isOfDashboard ? ofParent(Prisma.sql`coalesce(authenticated_at, created_at)`) : Prisma.sql`now()`}
+        ${isOfDashboard ? Prisma.sql`least(${end}, ${selectFromParent(Prisma.sql`expires_at`)})` : end},
+        ${isOfDashboard ? selectFromParent(Prisma.sql`coalesce(authenticated_at, created_at)`) : Prisma.sql`now()`}
       FROM claimed
       ${isOfDashboard ? replaces : Prisma.empty}
       RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
         floor(extract(epoch FROM expires_at))::int AS ends_at,
         floor(extract(epoch FROM authenticated_at))::int AS authenticated_at, amr
-    ), ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`
+    ), ${revokeSessions(Prisma.sql`
+      id = ANY (ARRAY(${replacedIds(heldIds)})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`
+}
+
+/**
+ * Returns a query of the sessions that a start ends: those that the browser holds, and
+ * the user's oldest ones above `maxLiveSessions`.
+ */
+function replacedIds(heldIds: string[]): Prisma.Sql {
+  // Sorted by revoked_at too, because it precedes created_at in the index. It is null in
+  // each of these rows.
+  return Prisma.sql`
+    SELECT unnest(${heldIds}::uuid[]) UNION ALL (
+      SELECT id FROM sessions
+      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
+        AND id <> ALL (${heldIds}::uuid[])
+      ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
-import { hashSecret, newSecret } from '../crypto/secret'
+import { hashSecret, newSecret } from '../crypto/token'
 import { deleteExpired } from '../database/clean-up'
 import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma } from '../database/prisma'

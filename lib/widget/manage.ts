@@ -1,4 +1,4 @@
-import { hashSecret, newSecret } from '../crypto/secret'
+import { hashSecret, newSecret } from '../crypto/token'
 import { Prisma, prisma } from '../database/prisma'
 import { transaction } from '../database/transaction'
 import { isLoopback } from '../settings/loopback'

@@ -1,6 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { hashSecret } from '../crypto/secret'
-import { signJwt } from '../crypto/sign-jwt'
+import { hashSecret, signJwt } from '../crypto/token'
 import { Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 import type { SigningKeys } from '../settings/signing-keys'

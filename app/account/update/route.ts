@@ -1,5 +1,4 @@
 import { after } from 'next/server'
-import { passwordClientOf } from '@/app/api/auth/password-client'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
@@ -19,7 +18,7 @@ import { env, sendsMail } from '@/lib/settings/env'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.updateAccount,
-  async ({ request, addToLog }) => {
+  async ({ request, caller, addToLog }) => {
     const { headers } = request
     if (!isSameOrigin(headers)) throw new ApiError('ORIGIN_REJECTED')
 
@@ -29,20 +28,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     const form = await readForm(request)
 
-    const [currentPassword, password, id] = [
-      form.get('current'),
-      form.get('password'),
-      form.get('session'),
-    ]
+    const currentPassword = form.get('current')
+    const password = form.get('password')
+    const id = form.get('session')
 
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
-      const changing = changePassword(
-        session,
-        { currentPassword, password },
-        await passwordClientOf(request),
-      )
+      const changing = changePassword(session, { currentPassword, password }, caller)
 
-      const problem = await changing.then(() => null, problemOf)
+      const problem = await changing.then(() => null, nameProblem)
       if (problem) return seeOther(`/account?problem=${problem}`)
       if (sendsMail()) after(sendAfterRequest)
 
@@ -60,7 +53,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
  * Returns the name of the text that explains why the password was not changed, or that
  * the outcome is unknown.
  */
-function problemOf(error: unknown): string {
+function nameProblem(error: unknown): string {
   if (error instanceof ApiError) {
     const { code, details } = error
     if (code === 'SIGN_IN_INVALID') return 'wrong'

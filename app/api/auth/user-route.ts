@@ -1,10 +1,9 @@
 import { after } from 'next/server'
 import type { z } from 'zod'
-import { passwordClientOf } from '@/app/api/auth/password-client'
+import type { Caller } from '@/lib/contract/caller'
 import type { Operation } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { sendAfterRequest } from '@/lib/mail/sender'
-import type { Client } from '@/lib/password/sign-in'
 import { type LiveSession, requireSession } from '@/lib/session/find'
 import { sendsMail } from '@/lib/settings/env'
 
@@ -17,10 +16,11 @@ export function userRoute<Body extends object, Result extends object>(
   act: (
     session: LiveSession,
     body: Body,
-    client: Client,
+    caller: Caller,
   ) => Promise<Omit<Result, 'ok'>> | Promise<void>,
 ) {
-  return route(operation, async ({ request, body, respond, addToLog }) => {
+  return route(operation, async (call) => {
+    const { request, caller, body, respond, addToLog } = call
     const session = await requireSession(request.headers)
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     if ('code' in body || 'recoveryCode' in body)
@@ -29,7 +29,7 @@ export function userRoute<Body extends object, Result extends object>(
     // after a wrong code too, because many of them cause a notice
     if (sendsMail()) after(sendAfterRequest)
 
-    const result = await act(session, body, await passwordClientOf(request))
+    const result = await act(session, body, caller)
 
     return respond({ ok: true, ...result } as Result)
   })

@@ -3,10 +3,8 @@ import { parseEmail } from '@/lib/contract/email-address'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
-import { clientKey } from '@/lib/http/client-key'
 import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
-import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 
 /**
@@ -15,15 +13,13 @@ import { mailResetLink } from '@/lib/password/forgot'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { ...routes.sendResetLink, setting: 'SMTP_URL' },
-  async ({ request }) => {
+  async ({ request, caller }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
 
     const email = (await readForm(request)).get('email') ?? ''
     try {
       const emails = parseEmail(email)
-      after(() =>
-        mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)),
-      )
+      after(() => mailResetLink(emails, caller))
       return seeOther('/forgot-password?sent')
     } catch (error) {
       if (error instanceof ApiError) return seeOther('/forgot-password?invalid')

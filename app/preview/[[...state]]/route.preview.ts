@@ -9,6 +9,7 @@ import { escapeHtml } from '@/lib/brand/escape-html'
 import { substitutePage } from '@/lib/brand/substitute-page'
 import { exchangeSsoCode } from '@/lib/code/exchange'
 import { issueSsoCode } from '@/lib/code/issue'
+import { unknownCaller } from '@/lib/contract/caller'
 import { prisma } from '@/lib/database/prisma'
 import { type MailKindName, mailKinds } from '@/lib/mail/kinds'
 import { compose } from '@/lib/mail/messages'
@@ -150,8 +151,7 @@ async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> 
   const tokens: string[] = []
   for (const device of ['Safari on iPhone', null, 'Firefox on Windows']) {
     const { secret } = await issueSsoCode(id)
-    const client = { browser: null, sessionIds: [], device }
-    const { token } = await exchangeSsoCode(secret, client)
+    const { token } = await exchangeSsoCode(secret, { ...unknownCaller, device })
     tokens.push(token)
   }
 

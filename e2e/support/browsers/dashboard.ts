@@ -1,5 +1,5 @@
 import * as routes from '../../../lib/contract/routes'
-import { hashSecret, newSecret } from '../../../lib/crypto/secret'
+import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { keepSecret, newAddress } from '../secrets'
 
 /**

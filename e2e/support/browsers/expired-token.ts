@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose'
-import { signJwt } from '../../../lib/crypto/sign-jwt'
+import { signJwt } from '../../../lib/crypto/token'
 import { env } from '../../../lib/settings/env'
 import { keepSecret } from '../secrets'
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { hashSecret, newSecret } from '../../../lib/crypto/secret'
+import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { issueResetToken } from '../../../lib/password/reset'
-import { signSessionToken } from '../../../lib/session/jwt'
-import { makeRefreshToken } from '../../../lib/session/tokens'
+import { makeRefreshToken, signSessionToken } from '../../../lib/session/tokens'
 import type { Sql, User } from '../fixtures'
 import { keepSecret } from '../secrets'
 

@@ -4,7 +4,7 @@
 import bcrypt from 'bcrypt'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
-import { hashSecret } from '../../../lib/crypto/secret'
+import { hashSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
 import { isUsable } from '../../../lib/database/readiness'
@@ -47,7 +47,7 @@ import {
 import { userOfIdentity } from '../../../lib/sso/identity'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
 import { findPresentedWidget } from '../../../lib/widget/session'
-import { client } from './password-user'
+import { caller } from './password-user'
 import { totp } from './second-factor'
 
 const email = 'ada@example.com'
@@ -56,11 +56,10 @@ async function run(): Promise<void> {
   await isUsable()
   await createUser(email)
   const { id } = (await findUserByEmail(email))!
-  const nobody = { browser: null, sessionIds: [] }
   const { secret: code } = await issueSsoCode(id)
-  const { token, refreshToken, sessionId } = await exchangeSsoCode(code, nobody)
-  // the code is reused
-  await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {})
+  const { token, refreshToken, sessionId } = await exchangeSsoCode(code, caller)
+  const withSession = { ...caller, sessionIds: Promise.resolve([sessionId]) }
+  await exchangeSsoCode(code, withSession).catch(() => {}) // the code is reused
   const session = (await findSession(token))!
   await listSessions(session)
   await endOtherSessions(session)
@@ -76,31 +75,27 @@ async function run(): Promise<void> {
     request.redirectUri,
     request.codeChallenge,
   ))!
-  await exchangeSsoCode(ofDashboard, { ...nobody, codeVerifier })
+  await exchangeSsoCode(ofDashboard, caller, codeVerifier)
   await endSessions([sessionId])
   const password = 'lantern meadow otter'
   await resetPassword((await issueResetToken(id)).secret, password)
-  await signInWithPassword(email, password, client)
+  await signInWithPassword(email, password, caller)
   const passwords = { currentPassword: password, password: 'otter lantern meadow' }
-  await changePassword({ ...session, familyId: sessionId }, passwords, client)
+  await changePassword({ ...session, familyId: sessionId }, passwords, caller)
   await canChangePassword(id)
   await releaseAttempt({ keys: [], endsAt: 0 })
   await databasePool().query('UPDATE users SET password_hash = $1', [
     await bcrypt.hash(password, 4),
   ])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
-  await signInWithPassword(email, password, {
-    ...client,
-    sessionIds: [sessionId],
-    knownBrowser,
-  })
+  await signInWithPassword(email, password, { ...withSession, knownBrowser })
   // so that no email is sent
   const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60)
-  await mailNewDevice({ userId: id, sessionId }, later, client)
+  await mailNewDevice({ userId: id, sessionId }, { ...caller, knownBrowser: later })
   await useSecondFactor(id)
   await signIn()
   await findPresentedWidget('any token', 'https://www.example.com')
-  await queueResetMail([email], { language: 'en', device: null })
+  await queueResetMail([email], caller)
   const mail = (await claimMail())! // the notice about the reset
   await issueTokenOfMail(mail, 'any secret')
   await retryLater(mail, mailKinds[mail.kind])
@@ -138,13 +133,13 @@ async function run(): Promise<void> {
  */
 async function useSecondFactor(userId: string): Promise<void> {
   const [password, nothing] = ['lantern meadow otter', () => {}]
-  const { sessionId } = await signInWithPassword(email, password, client)
+  const { sessionId } = await signInWithPassword(email, password, caller)
   const session = { sessionId, familyId: sessionId, userId, email, endsAt: new Date() }
-  const { secret, enrolment } = await startEnrolment(session, { password }, client)
+  const { secret, enrolment } = await startEnrolment(session, { password }, caller)
   const { recoveryCodes } = await confirmEnrolment(
     session,
     { enrolment, code: totp(secret) },
-    client,
+    caller,
   )
   await databasePool().query('UPDATE second_factors SET failures = 9')
   const given = [
@@ -155,15 +150,15 @@ async function useSecondFactor(userId: string): Promise<void> {
   ]
   for (const each of given) {
     const { challenge } = makeChallenge((await findFactor(userId))!)
-    await signInWithSecondFactor(challenge, each, client).catch(nothing)
+    await signInWithSecondFactor(challenge, each, caller).catch(nothing)
   }
   await recoveryCodesLeft({ id: userId, attempts: 1 })
   await databasePool().query('UPDATE second_factors SET last_step = 0')
-  await replaceRecoveryCodes(session, { password, code: totp(secret) }, client)
-  await removeSecondFactor(session, { password, recoveryCode: 'wrong' }, client).catch(
+  await replaceRecoveryCodes(session, { password, code: totp(secret) }, caller)
+  await removeSecondFactor(session, { password, recoveryCode: 'wrong' }, caller).catch(
     nothing,
   )
-  await removeSecondFactor(session, { password, code: totp(secret, 1) }, client)
+  await removeSecondFactor(session, { password, code: totp(secret, 1) }, caller)
 }
 
 /**

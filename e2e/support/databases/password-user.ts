@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
+import { type Caller, unknownCaller } from '../../../lib/contract/caller'
 import { newPassword, type Sql, type User } from '../fixtures'
 
 /** A user who signs in without an earlier session or cookie. */
-export const client = {
-  subnet: '192.0.2.0/24',
-  sessionIds: [],
-  knownBrowser: null,
-  language: 'en',
-  device: null,
+export const caller: Caller = {
+  ...unknownCaller,
+  address: '192.0.2.1',
+  network: '192.0.2.0/24',
 }
 
 export type PasswordUser = User & { password: string }

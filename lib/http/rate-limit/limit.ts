@@ -56,10 +56,9 @@ export async function countRequest(client: string): Promise<Verdict> {
   const isDue =
     store && (!store.failing || performance.now() - store.lastTriedAt >= retryIntervalMs)
   const attempt = isDue ? countInStore(store, client) : null
+  const verdict = store?.failing ? null : await attempt
 
-  return (
-    (!store?.failing && (await attempt)) || verdictOf(globals.rateLimitMemory(client))
-  )
+  return verdict ?? toVerdict(globals.rateLimitMemory(client))
 }
 
 /**
@@ -89,7 +88,7 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
     const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey)
       .update(client)
       .digest('base64url')
-    const counted = store.consume.then((consume) => verdictOf(consume(key)))
+    const counted = store.consume.then((consume) => toVerdict(consume(key)))
     const verdict = await Promise.race([counted, sleep(maxWaitMs, null, { ref: false })])
     if (!verdict) throw new DOMException('Redis is too slow', 'TimeoutError')
     if (isRetry && store.failing)
@@ -115,15 +114,16 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
   }
 }
 
-async function verdictOf(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
-  let allowed = true
-  const { remainingPoints: remaining, msBeforeNext } = await consumed.catch(
-    (rejected: unknown) => {
+async function toVerdict(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
+  const { allowed, result } = await consumed.then(
+    (accepted) => ({ allowed: true, result: accepted }),
+    (rejected: RateLimiterRes | Error) => {
       if (rejected instanceof Error) throw rejected
-      allowed = false
-      return rejected as RateLimiterRes
+      return { allowed: false, result: rejected }
     },
   )
+
+  const { remainingPoints: remaining, msBeforeNext } = result
 
   if (
     !Number.isInteger(remaining + msBeforeNext) ||

@@ -1,6 +1,6 @@
 import type { Configuration, ServerMetadata } from 'openid-client'
 import { domainInAscii } from '../../contract/email-address'
-import { newSecret } from '../../crypto/secret'
+import { newSecret } from '../../crypto/token'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
 import { checkEntered } from '../manage/settings-as-entered'

@@ -22,7 +22,7 @@ import {
   signed,
   startProvider,
 } from '../../../e2e/support/providers/oidc-provider'
-import { newSecret } from '../../crypto/secret'
+import { newSecret } from '../../crypto/token'
 import { log } from '../../log/log'
 import { env } from '../../settings/env'
 import type { OidcConnection } from '../connection'

@@ -1,4 +1,4 @@
-import { newSecret } from '../../crypto/secret'
+import { newSecret } from '../../crypto/token'
 import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'

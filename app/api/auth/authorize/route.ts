@@ -20,18 +20,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.authorize,
   async ({ request: { headers, url }, addToLog }) => {
     const { search } = new URL(url)
-    const { DASHBOARD_CALLBACK_URLS, DASHBOARD_URL, PUBLIC_URL, SIGN_IN_URL } = env()
+    const { DASHBOARD_CALLBACK_URLS, DASHBOARD_URL, PUBLIC_URL } = env()
     const asked = isNavigation(headers)
       ? readAuthorizeRequest(search, DASHBOARD_CALLBACK_URLS)
       : 'not_a_navigation'
     if (typeof asked === 'string') return explain(headers, asked, addToLog)
 
-    const next = nextDestination(
-      routes.authorize.path + search,
-      PUBLIC_URL,
-      DASHBOARD_URL,
-    )
-
+    const path = routes.authorize.path + search
+    const next = nextDestination(path, PUBLIC_URL, DASHBOARD_URL)
     if (!next) return explain(headers, 'state_too_long', addToLog)
 
     const { redirectUri, state, codeChallenge } = asked
@@ -42,25 +38,28 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 
     try {
       const session = await findRenewableSession(headers)
-      const code =
-        session &&
-        (await issueDashboardCode(session.sessionId, redirectUri, codeChallenge))
+      if (!session) return askToSignIn(next)
 
-      // with `another`, because a live JWT would show the account instead of the form
-      if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next, { another: true }))
+      const code = await issueDashboardCode(session.sessionId, redirectUri, codeChallenge)
+      if (!code) return askToSignIn(next)
 
       addToLog({ userId: session.userId, sessionId: session.sessionId })
 
       return seeOther(callbackUrl(redirectUri, state, { code }))
-    } catch (error) {
-      log.error({ cause: describeCause(error) }, 'a dashboard could not get a code')
-      return seeOther(
-        callbackUrl(redirectUri, state, { error: 'temporarily_unavailable' }),
-      )
+    } catch (thrown) {
+      log.error({ cause: describeCause(thrown) }, 'a dashboard could not get a code')
+      const error = 'temporarily_unavailable'
+      return seeOther(callbackUrl(redirectUri, state, { error }))
     }
   },
   () => env().DASHBOARD_CALLBACK_URLS.length > 0,
 )
+
+/** Redirects to the sign-in page, from which the browser returns to `next`. */
+function askToSignIn(next: string): Response {
+  // with `another`, because a live JWT would show the account instead of the form
+  return seeOther(signInPageUrl(env().SIGN_IN_URL, next, { another: true }))
+}
 
 /**
  * Returns the redirect URI with the response parameters, including the issuer (RFC 9207).

@@ -1,9 +1,7 @@
 import { after } from 'next/server'
 import { parseEmail } from '@/lib/contract/email-address'
 import { operations } from '@/lib/contract/operations'
-import { clientKey } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
-import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 
 /**
@@ -13,9 +11,9 @@ import { mailResetLink } from '@/lib/password/forgot'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.forgotPassword,
   async (call) => {
-    const { request, body, respond } = call
+    const { caller, body, respond } = call
     const emails = parseEmail(body.email)
-    after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
+    after(() => mailResetLink(emails, caller))
     return respond({ ok: true })
   },
 )

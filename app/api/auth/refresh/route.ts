@@ -4,7 +4,7 @@ import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
 import { readRefreshToken } from '@/lib/session/tokens'
 
-type Body = { refreshToken?: string }
+type Body = { refreshToken?: string | undefined }
 
 /**
  * Renews a session. A refresh token from a cookie is renewed in the cookie only, where no
@@ -14,11 +14,13 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   {
     ...operations.refreshSession,
     readPresented: async (request: Request, body: Body) =>
-      readRefreshToken(tokenIn(request, body) ?? ''),
+      readRefreshToken(readToken(request, body) ?? ''),
   },
   async (call) => {
     const { request, body, respond, setCookies, addToLog } = call
-    const { userId, sessionId, ...tokens } = await refreshSession(tokenIn(request, body))
+    const { userId, sessionId, ...tokens } = await refreshSession(
+      readToken(request, body),
+    )
     addToLog({ userId, sessionId })
     setCookies(sessionCookies(tokens))
 
@@ -30,6 +32,6 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   },
 )
 
-function tokenIn({ headers }: Request, body: Body): string | null {
+function readToken({ headers }: Request, body: Body): string | null {
   return body.refreshToken ?? cookieOf(headers, 'refresh')
 }

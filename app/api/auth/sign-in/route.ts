@@ -1,5 +1,4 @@
 import { after } from 'next/server'
-import { passwordClientOf } from '@/app/api/auth/password-client'
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { mailNewDevice } from '@/lib/password/new-device'
@@ -9,22 +8,17 @@ import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/sessi
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signIn,
   async (call) => {
-    const { request, body, respond, setCookies, addToLog } = call
-    const { email, password } = body
-    const client = await passwordClientOf(request)
+    const { caller, body, respond, setCookies, addToLog } = call
 
-    const { userId, sessionId, knownBrowser, ...tokens } = await signIn(
-      email,
-      password,
-      client,
-    ).catch((error) => {
-      if (error.details?.challenge)
-        setCookies([challengeCookie(error.details.challenge.challenge)])
+    const signedIn = await signIn(body.email, body.password, caller).catch((error) => {
+      const { challenge } = error.details ?? {}
+      if (challenge) setCookies([challengeCookie(challenge.challenge)])
       throw error
     })
 
+    const { userId, sessionId, knownBrowser, ...tokens } = signedIn
     addToLog({ userId, sessionId })
-    after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
+    after(() => mailNewDevice({ userId, sessionId }, caller))
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
 
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })

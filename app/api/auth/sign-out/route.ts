@@ -1,7 +1,7 @@
 import { operations } from '@/lib/contract/operations'
+import { presentedSessionIds } from '@/lib/http/caller'
 import { route } from '@/lib/http/route'
 import { deletedSessionCookies } from '@/lib/session/cookie'
-import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'
 
 /**

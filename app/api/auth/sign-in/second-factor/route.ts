@@ -1,5 +1,4 @@
 import { after } from 'next/server'
-import { passwordClientOf } from '@/app/api/auth/password-client'
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { sendAfterRequest } from '@/lib/mail/sender'
@@ -11,22 +10,21 @@ import { sendsMail } from '@/lib/settings/env'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signInSecondFactor,
   async (call) => {
-    const { request, body, respond, setCookies, addToLog } = call
+    const { caller, body, respond, setCookies, addToLog } = call
     const { challenge, ...given } = body
     addToLog({ factor: given.recoveryCode === undefined ? 'totp' : 'recovery-code' })
 
     // after a wrong code too, because many of them cause a notice
     if (sendsMail()) after(sendAfterRequest)
 
-    const client = await passwordClientOf(request)
     const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(
       challenge,
       given,
-      client,
+      caller,
     )
 
     addToLog({ userId, sessionId })
-    after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
+    after(() => mailNewDevice({ userId, sessionId }, caller))
 
     setCookies([
       ...sessionCookies(tokens),

@@ -10,7 +10,7 @@ import { type Connection, findConnection, startPath } from '@/lib/sso/connection
 import { type Contact, userOfIdentity } from '@/lib/sso/identity'
 import { loadSignIn } from '@/lib/sso/kinds'
 import { askCookie } from '@/lib/sso/next-sign-in'
-import type { ProviderSignIn } from '@/lib/sso/provider'
+import type { Authenticated, ProviderSignIn } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 
 /**
@@ -20,7 +20,7 @@ import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 type ReturnTo = { next: string | null }
 
 type Work = (signIn: SignIn) => Promise<string>
-type SignIn = {
+export type SignIn = {
   request: Request
   connection: Connection
   provider: ProviderSignIn
@@ -40,14 +40,11 @@ export function ssoRoute(
 ) {
   return route(definition, async (call) => {
     const { request, requestId, params, addToLog, setCookies } = call
+    const slug = params.connection!
     const returnTo: ReturnTo = { next: null }
 
-    // reference.tsx shows the ID
-    const explain = (error: SignInError) =>
-      seeOther(`${landing({ error, ...returnTo })}#${requestId}`)
-
     try {
-      const connection = await findConnection(params.connection!)
+      const connection = await findConnection(slug)
       if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
 
       addToLog({ connection: connection.slug })
@@ -55,41 +52,45 @@ export function ssoRoute(
       if (response && provider.response !== response)
         throw new SignInRejected('connection_kind', 'connection_unavailable')
 
-      return seeOther(
-        await work({ request, connection, provider, returnTo, addToLog, setCookies }),
-      )
+      const signIn = { request, connection, provider, returnTo, addToLog, setCookies }
+
+      return seeOther(await work(signIn))
     } catch (thrown) {
       // The body is too large or not a form, so the client is not a browser that a
       // provider redirected.
       if (thrown instanceof ApiError) throw thrown
-      if (thrown instanceof SignInRejected) {
-        const { check } = thrown
-        addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
 
-        // For example, the user opened a bookmarked provider page. start/route.ts checks
-        // the session and stops loops.
-        if (thrown.error === 'attempt_invalid')
-          return seeOther(
-            startPath(params.connection!, returnTo.next ?? thrown.next, 'again'),
-          )
+      const error = toSignInError(thrown, addToLog)
 
-        // the provider will let the user choose another account next time, and the page
-        // will show the rejected account and a link to the connection
-        if (thrown.error === 'no_access') {
-          const { account } = thrown
-          setCookies([askCookie('account', { account, connection: params.connection! })])
-        }
+      // For example, the user opened a bookmarked provider page. start/route.ts checks
+      // the session and stops loops.
+      if (error.error === 'attempt_invalid')
+        return seeOther(startPath(slug, returnTo.next ?? error.next, 'again'))
 
-        return explain(thrown.error)
-      }
+      // the provider will let the user choose another account next time, and the page
+      // will show the rejected account and a link to the connection
+      if (error.error === 'no_access')
+        setCookies([askCookie('account', { account: error.account, connection: slug })])
 
-      // A page explains the error, because a user can't read JSON.
-      addToLog({ check: 'internal' })
-      log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
-
-      return explain('unavailable')
+      // A page explains the error, because a user can't read JSON. reference.tsx shows
+      // the ID.
+      return seeOther(`${landing({ error: error.error, ...returnTo })}#${requestId}`)
     }
   })
+}
+
+/** Returns why a sign-in was rejected, and logs it. Any other error is `unavailable`. */
+function toSignInError(thrown: unknown, addToLog: AddToLog): SignInRejected {
+  if (thrown instanceof SignInRejected) {
+    const { check } = thrown
+    addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
+    return thrown
+  }
+
+  addToLog({ check: 'internal' })
+  log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
+
+  return new SignInRejected('internal', 'unavailable')
 }
 
 /**
@@ -113,16 +114,37 @@ export async function finishSignIn(
   state: string | null,
 ): Promise<string> {
   const { request, connection, provider, returnTo, addToLog } = signIn
-  const presented = {
+
+  const claimed = await claimAttempt({
     state,
+    connectionId: connection.id,
     browser: browserOf(request.headers),
     mayLackCookies: provider.response === 'form',
-  }
-
-  const claimed = await claimAttempt({ ...presented, connectionId: connection.id })
+  })
   returnTo.next = claimed.next
+
   const authenticated = await provider.authenticate(connection, response, claimed)
-  const { identity, account, sessionEnd } = authenticated
+  const userId = await findUser(connection, authenticated)
+
+  const { identity, sessionEnd, amr } = authenticated
+  const { secret: code } = await issueCodeOfIdentity(userId, connection.id, identity, {
+    browserHash: claimed.browserHash,
+    renewableUntil: sessionEnd,
+    sessionHours: connection.sessionHours,
+    amr: amr ?? null,
+  })
+
+  addToLog({ userId })
+
+  return landing({ code, ...returnTo })
+}
+
+/** Returns the ID of the user. A rejection gets the name of the account, for its page. */
+async function findUser(
+  connection: Connection,
+  authenticated: Authenticated,
+): Promise<string> {
+  const { identity, account } = authenticated
 
   // at most one call, because it may send a request
   let asked: Promise<Contact> | undefined
@@ -131,26 +153,18 @@ export async function finishSignIn(
     return asked
   }
 
-  const userId = await userOfIdentity(connection, identity, contact).catch(
-    async (thrown) => {
-      if (thrown instanceof SignInRejected)
-        thrown.account = (await contact().catch(() => null))?.email ?? account
-      throw thrown
-    },
-  )
-
-  const { secret: code } = await issueCodeOfIdentity(userId, connection.id, identity, {
-    browserHash: claimed.browserHash,
-    renewableUntil: sessionEnd,
-    sessionHours: connection.sessionHours,
-    amr: authenticated.amr,
-  })
-
-  addToLog({ userId })
-
-  return landing({ code, ...returnTo })
+  try {
+    return await userOfIdentity(connection, identity, contact)
+  } catch (thrown) {
+    if (thrown instanceof SignInRejected) {
+      const known = await contact().catch(() => null)
+      thrown.account = known?.email ?? account
+    }
+    throw thrown
+  }
 }
 
+/** Returns the path of the landing page with the outcome of a sign-in. */
 export function landing(
   outcome: ({ error: SignInError } | { code: string }) & ReturnTo,
 ): string {

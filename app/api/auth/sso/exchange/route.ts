@@ -1,9 +1,8 @@
 import { exchangeSsoCode } from '@/lib/code/exchange'
+import { unknownCaller } from '@/lib/contract/caller'
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
-import { browserOf, sessionCookies } from '@/lib/session/cookie'
-import { sessionIdsOfBrowser } from '@/lib/session/find'
-import { deviceOf } from '@/lib/texts/device'
+import { sessionCookies } from '@/lib/session/cookie'
 
 /**
  * Exchanges an SSO code for a session. Sets the session cookies only for browsers, which
@@ -12,20 +11,18 @@ import { deviceOf } from '@/lib/texts/device'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.exchangeSsoCode,
   async (call) => {
-    const { request, body, respond, setCookies, addToLog } = call
-    const { headers } = request
+    const { body, respond, setCookies, addToLog } = call
     const { code, codeVerifier } = body
     const isBrowser = codeVerifier === undefined
+    // a dashboard's server sends nothing of the browser
+    const caller = isBrowser ? call.caller : unknownCaller
 
-    const presenter = isBrowser
-      ? {
-          browser: browserOf(headers),
-          sessionIds: await sessionIdsOfBrowser(headers),
-          device: deviceOf(headers.get('user-agent')),
-        }
-      : { browser: null, sessionIds: [], codeVerifier }
+    const { userId, sessionId, ...tokens } = await exchangeSsoCode(
+      code,
+      caller,
+      codeVerifier,
+    )
 
-    const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
     addToLog({ userId, sessionId })
     if (isBrowser) setCookies(sessionCookies(tokens))
 

@@ -1,5 +1,5 @@
 import * as routes from '@/lib/contract/routes'
-import { newSecret } from '@/lib/crypto/secret'
+import { newSecret } from '@/lib/crypto/token'
 import { urlAtPublicHost } from '@/lib/http/public-host'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
@@ -7,7 +7,7 @@ import { env } from '@/lib/settings/env'
 import { rejectLoop, startAttempt } from '@/lib/sso/attempt'
 import { startPath } from '@/lib/sso/connection'
 import { askCookie, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
-import { destinationOf, landing, ssoRoute } from '../navigation'
+import { destinationOf, landing, type SignIn, ssoRoute } from '../navigation'
 
 /**
  * Starts a sign-in: sets the cookie that identifies the browser, and redirects it to the
@@ -17,10 +17,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
   routes.startSso,
   null,
   async (signIn) => {
-    const { request, connection, provider, returnTo, addToLog, setCookies } = signIn
+    const { request, connection, provider, returnTo, setCookies } = signIn
     const { headers } = request
-    const known = browserOf(headers)
-    const browser = known ?? newSecret()
+    const browser = browserOf(headers) ?? newSecret()
     const { searchParams } = new URL(request.url)
 
     // Identity providers send `target_link_uri` (OpenID Connect Core §4).
@@ -32,21 +31,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
 
     const again = searchParams.get('again')
-    if (again !== null) {
-      if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
-      if (!known && again !== 'new') {
-        // `again=new` ends the loop of a browser without cookies
-        setCookies([browserCookie(browser)])
-        return startPath(connection.slug, returnTo.next, 'again=new')
-      }
-
-      const isOver = !known || hasBegunAgain(headers)
-      setCookies([beganAgain(!isOver)])
-      if (isOver) {
-        addToLog({ check: 'again' })
-        return landing({ error: 'attempt_invalid', ...returnTo })
-      }
-    }
+    const instead = again === null ? null : await beginAgain(signIn, browser, again)
+    if (instead) return instead
 
     const { ask } = askOf(headers)
     const secrets = await startAttempt(connection.id, browser, returnTo.next)
@@ -56,3 +42,30 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     return url
   },
 )
+
+/**
+ * Returns where to go instead of to the provider, after a sign-in that could not be
+ * completed. Null if the browser may begin again, which it may once.
+ */
+async function beginAgain(
+  { request: { headers }, connection, returnTo, addToLog, setCookies }: SignIn,
+  browser: string,
+  again: string,
+): Promise<string | null> {
+  if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
+
+  const isKnown = browserOf(headers) !== null
+  if (!isKnown && again !== 'new') {
+    // `again=new` ends the loop of a browser without cookies
+    setCookies([browserCookie(browser)])
+    return startPath(connection.slug, returnTo.next, 'again=new')
+  }
+
+  const isOver = !isKnown || hasBegunAgain(headers)
+  setCookies([beganAgain(!isOver)])
+  if (!isOver) return null
+
+  addToLog({ check: 'again' })
+
+  return landing({ error: 'attempt_invalid', ...returnTo })
+}

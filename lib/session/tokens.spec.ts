@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { lifetimes } from '../contract/lifetimes'
 import { env } from '../settings/env'
 import { newSigningKeys, parseSigningKeys } from '../settings/signing-keys'
-import { signSessionToken, verifySessionToken } from './jwt'
+import { signSessionToken, verifySessionToken } from './tokens'
 
 const now = () => Math.floor(Date.now() / 1000)
 const subject = { userId: randomUUID(), sessionId: randomUUID() }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deviceOf } from './device'
+import { readDevice } from './caller'
 
 const userAgents: Record<string, string | null> = {
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0':
@@ -20,16 +20,16 @@ const userAgents: Record<string, string | null> = {
 }
 for (const [userAgent, device] of Object.entries(userAgents)) {
   test(`${device} is the device name for “${userAgent}”`, () =>
-    expect(deviceOf(userAgent)).toBe(device))
+    expect(readDevice(userAgent)).toBe(device))
 }
 
 test('only the first 512 characters of a User-Agent header are read', () => {
-  expect(deviceOf(`${'x'.repeat(512 - 'Windows'.length)}Windows`)).toBe('Windows')
-  expect(deviceOf(`${'x'.repeat(513 - 'Windows'.length)}Windows`)).toBeNull()
+  expect(readDevice(`${'x'.repeat(512 - 'Windows'.length)}Windows`)).toBe('Windows')
+  expect(readDevice(`${'x'.repeat(513 - 'Windows'.length)}Windows`)).toBeNull()
 })
 
 test('every possible device name fits in the database column', () => {
   for (const device of Object.values(userAgents))
     if (device) expect(device).toMatch(/^[A-Za-z ]{1,40}$/)
-  expect(deviceOf(null)).toBeNull()
+  expect(readDevice(null)).toBeNull()
 })

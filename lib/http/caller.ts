@@ -1,0 +1,106 @@
+import type { Caller } from '../contract/caller'
+import { browserOf, cookieOf } from '../session/cookie'
+import { readBearer, readRefreshToken, verifySessionToken } from '../session/tokens'
+import { env } from '../settings/env'
+import { languageOf } from '../texts/language'
+import { readAddress, toNetwork } from './address'
+
+/**
+ * Returns who sends a request. Reads a member when it is used, and verifies the cookies
+ * of sessions only once.
+ */
+export function readCaller({ headers }: Request): Caller {
+  let sessionIds: Promise<string[]> | undefined
+
+  return {
+    get address() {
+      return readAddress(headers, env())
+    },
+    get network() {
+      return toNetwork(this.address)
+    },
+    get browser() {
+      return browserOf(headers)
+    },
+    get knownBrowser() {
+      return cookieOf(headers, 'known')
+    },
+    get sessionIds() {
+      const jwt = cookieOf(headers, 'session')
+      sessionIds ??= readSessionIds([jwt], [cookieOf(headers, 'refresh')])
+      return sessionIds
+    },
+    get device() {
+      return readDevice(headers.get('user-agent'))
+    },
+    get language() {
+      return languageOf(headers)
+    },
+  }
+}
+
+/**
+ * Returns the IDs of all sessions for which a request has valid credentials. A sign-out
+ * ends them. JWTs may have expired.
+ */
+export function presentedSessionIds(
+  headers: Headers,
+  refreshToken: string | null = null,
+): Promise<string[]> {
+  return readSessionIds(
+    [readBearer(headers), cookieOf(headers, 'session')],
+    [refreshToken, cookieOf(headers, 'refresh')],
+    { mayHaveExpired: true },
+  )
+}
+
+async function readSessionIds(
+  jwts: (string | null)[],
+  refreshTokens: (string | null)[],
+  options: { mayHaveExpired?: boolean } = {},
+): Promise<string[]> {
+  const verified = await Promise.all(
+    jwts.map((jwt) => jwt && verifySessionToken(jwt, options)),
+  )
+  const read = refreshTokens.map(
+    (refreshToken) => refreshToken && readRefreshToken(refreshToken),
+  )
+
+  const ids = [...verified, ...read].flatMap((presented) =>
+    presented ? [presented.sessionId] : [],
+  )
+
+  return [...new Set(ids)]
+}
+
+// more than browsers send; the matching time grows with the square of the length
+const maxHeaderLength = 512
+const browsers = {
+  'Edg(e|A|iOS)?/': 'Edge',
+  'OPR/|Opera': 'Opera',
+  'SamsungBrowser/': 'Samsung Internet',
+  'Firefox/|FxiOS/': 'Firefox',
+  'Chrome/|CriOS/|Chromium/': 'Chrome',
+  'Version/.* Safari/': 'Safari',
+}
+const systems = {
+  iPhone: 'iPhone',
+  iPad: 'iPad',
+  Android: 'Android',
+  CrOS: 'ChromeOS',
+  Windows: 'Windows',
+  'Mac OS X': 'macOS',
+  Linux: 'Linux',
+}
+
+/**
+ * Returns the device of a `User-Agent` header, such as “Firefox on Windows”, or null.
+ * Copies no text of the header. lib/texts/device.ts translates the result.
+ */
+export function readDevice(userAgent: string | null): string | null {
+  const text = userAgent?.slice(0, maxHeaderLength) ?? ''
+  const find = (names: Record<string, string>) =>
+    Object.entries(names).find(([pattern]) => new RegExp(pattern).test(text))?.[1]
+
+  return [find(browsers), find(systems)].filter(Boolean).join(' on ') || null
+}
