@@ -74,12 +74,10 @@ async function count(limited: Limit[]): Promise<Counter[]> {
   // account. The rows are locked in a fixed order, so that two statements can't deadlock.
   return prisma().$queryRaw<Counter[]>`
     WITH reached AS MATERIALIZED (
-      SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
-      FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (
-        SELECT count, expires_at FROM password_attempts
-        WHERE key_hash = decode(key, 'hex') AND ${isUnexpired} OFFSET 0
-      ) AS stored
-      WHERE stored.count >= most
+      SELECT encode(key_hash, 'hex') AS key, count + 1 AS count, expires_at, false AS is_counted
+      FROM password_attempts
+      WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key))) AND ${isUnexpired}
+        AND count >= (SELECT most FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most) WHERE key = encode(key_hash, 'hex'))
     ), counted AS (
       INSERT INTO password_attempts AS stored (key_hash, count, expires_at)
       SELECT decode(key, 'hex'), 1, now() + make_interval(secs => ${passwordLimits.windowSeconds})

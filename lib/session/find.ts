@@ -93,16 +93,22 @@ async function findLive(
   sessionId: string,
   condition: Prisma.Sql,
 ): Promise<LiveSession | null> {
-  const [row] = await prisma().$queryRaw<
-    (Omit<LiveSession, 'endsAt'> & { endsAt: number })[]
-  >`
-    SELECT id AS "sessionId", coalesce(parent_id, id) AS "familyId", user_id AS "userId", email,
+  // `email` is null if the user is disabled.
+  type Row = Omit<LiveSession, 'email' | 'endsAt'> & {
+    email: string | null
+    endsAt: number
+  }
+
+  const [row] = await prisma().$queryRaw<Row[]>`
+    SELECT id AS "sessionId", coalesce(parent_id, id) AS "familyId", user_id AS "userId",
+      (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL) AS email,
       extract(epoch FROM expires_at)::float8 AS "endsAt"
-    FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
+    FROM sessions
     WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}
       AND ${isParentLive(Prisma.sql`sessions.parent_id`)}`
+  if (!row || row.email === null) return null
 
-  return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
+  return { ...row, email: row.email, endsAt: dateFromEpoch(row.endsAt) }
 }
 
 /**

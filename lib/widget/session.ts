@@ -19,11 +19,11 @@ export async function findPresentedWidget(
   origin: string | null,
 ): Promise<PresentedWidget | null> {
   const [row] = await prisma().$queryRaw<PresentedWidget[]>`
-    SELECT widget.id, slug, floor(extract(epoch FROM now()))::int AS now,
-      EXISTS (SELECT FROM widget_origins WHERE widget_id = widget.id AND origin = ${origin}) AS "isApproved"
-    FROM widget_tokens,
-      LATERAL (SELECT id, slug FROM widgets WHERE id = widget_id AND disabled_at IS NULL OFFSET 0) AS widget
-    WHERE token_hash = ${hashSecret(widgetToken)} AND ${isTokenLive}`
+    SELECT id, slug, floor(extract(epoch FROM now()))::int AS now,
+      EXISTS (SELECT FROM widget_origins WHERE widget_id = widgets.id AND origin = ${origin}) AS "isApproved"
+    FROM widgets
+    WHERE disabled_at IS NULL AND id = (
+      SELECT widget_id FROM widget_tokens WHERE token_hash = ${hashSecret(widgetToken)} AND ${isTokenLive})`
   return row ?? null
 }
 
