@@ -17,7 +17,10 @@ Object.assign(process.env, {
 })
 const tearDown = await setUp()
 const args = ['--no-sandbox', '--disable-gpu']
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH!, args })
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM_PATH!,
+  args,
+})
 mkdirSync(folder, { recursive: true })
 try {
   for (const name of stateNames) {
