@@ -57,10 +57,11 @@ let firstAttempt: Promise<Outcome> | undefined
 export function SsoLanding(properties: Properties) {
   const landing = useLanding(properties)
 
+  const { kind } = landing.step
+
   // These are functions, not components: React would replace the live region of a screen
   // by that of another component, and screen readers would not announce it.
   if (landing.account) return showAccount(landing.account, properties)
-  const { kind } = landing.step
   return isWorking(kind)
     ? showProgress(kind, landing, properties)
     : showProblem(kind, landing, properties)
@@ -69,7 +70,7 @@ export function SsoLanding(properties: Properties) {
 /** The state of the page: the exchange, its retries, and an existing session. */
 function useLanding({ destination, hasCode, hasSession }: Properties) {
   const { step, retries, setStep, track } = useAttempts(hasCode)
-  const { account, goOnIfSignedIn, stay } = useExistingSession(destination)
+  const { account, goOnIfSignedIn, cancel } = useExistingSession(destination)
   const canRetry =
     isRetryable(step) &&
     urlSecret('code') !== null &&
@@ -111,36 +112,34 @@ function useLanding({ destination, hasCode, hasSession }: Properties) {
     show(firstAttempt)
   }, [])
 
-  return { step, account, canRetry, waitSeconds, wait, retry, stay }
+  return { step, account, canRetry, waitSeconds, wait, retry, cancel }
 }
 
 type Landing = ReturnType<typeof useLanding>
 
 /**
  * Continues with an existing session of this browser, for example after Back or a second
- * click. `stay` prevents it, because the user signs in again.
+ * click. `cancel` prevents it, because the user signs in again.
  */
 function useExistingSession(destination: string) {
   const [account, setAccount] = useState<string | null>(null)
-  const stays = useRef(false)
+  const isCanceled = useRef(false)
 
   async function goOnIfSignedIn(isLast = false): Promise<void> {
     const email = await readSignedInEmail()
-    if (stays.current) return
-    if (!email) {
-      if (!isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
-      return
-    }
+    if (isCanceled.current) return
+    if (!email && !isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
+    if (!email) return
 
     setAccount(email)
     setTimeout(() => location.replace(destination), readingMs)
   }
 
-  function stay(): void {
-    stays.current = true
+  function cancel(): void {
+    isCanceled.current = true
   }
 
-  return { account, goOnIfSignedIn, stay }
+  return { account, goOnIfSignedIn, cancel }
 }
 
 async function exchange(code: string, destination: string): Promise<Outcome> {
@@ -178,7 +177,7 @@ function showAccount(
 
 function showProgress(
   kind: WorkingKind,
-  { step, stay }: Landing,
+  { step, cancel }: Landing,
   { app, texts, shared, destination, signInUrl }: Properties,
 ) {
   const isDone = kind === 'done'
@@ -205,7 +204,7 @@ function showProgress(
       )}
       {kind === 'slow' && (
         <div className="actions">
-          <SignInLink {...{ shared, signInUrl, stay }} className="button quiet" />
+          <SignInLink {...{ shared, signInUrl, cancel }} className="button quiet" />
         </div>
       )}
     </Screen>
@@ -245,7 +244,7 @@ function NextSteps({
   canRetry,
   wait,
   retry,
-  stay,
+  cancel,
 }: Properties & Landing & { kind: ProblemKind }) {
   const mayBeSignedIn = kind === 'rejected' || kind === 'no-secret'
   const isSecond = kind === 'unknown' || canRetry
@@ -267,7 +266,7 @@ function NextSteps({
         <ContinueLink {...{ shared, destination }} className="button" />
       )}
       <SignInLink
-        {...{ shared, signInUrl, stay }}
+        {...{ shared, signInUrl, cancel }}
         className={isSecond ? 'button quiet' : 'button'}
       />
       {mayBeSignedIn && (
@@ -293,12 +292,12 @@ function ContinueLink({
 
 function SignInLink({
   signInUrl,
-  stay,
+  cancel,
   shared,
   className,
-}: LinkProperties & { signInUrl: string; stay: () => void }) {
+}: LinkProperties & { signInUrl: string; cancel: () => void }) {
   return (
-    <a className={className} href={signInUrl} onClick={stay}>
+    <a className={className} href={signInUrl} onClick={cancel}>
       {shared.signInAgain}
     </a>
   )
