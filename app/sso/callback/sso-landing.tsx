@@ -156,30 +156,25 @@ function isWorking(kind: Step['kind']): kind is WorkingKind {
   return kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done'
 }
 
-function showAccount(
-  email: string,
-  { app, texts: { already }, shared, destination, hasCode }: Properties,
-) {
-  const [beforeEmail, afterEmail] = already.body.split('{email}')
+function showAccount(email: string, properties: Properties) {
+  const { app, texts, hasCode } = properties
+  const [beforeEmail, afterEmail] = texts.already.body.split('{email}')
+
   return (
-    <Screen app={app} title={already.title} icon="good" focus={hasCode}>
+    <Screen app={app} title={texts.already.title} icon="good" focus={hasCode}>
       <p role="status">
         {beforeEmail}
         <Address email={email} />
         {afterEmail}
       </p>
-      <div className="actions">
-        <ContinueLink {...{ shared, destination }} className="button" />
-      </div>
+      <div className="actions">{showContinueLink(properties, 'button')}</div>
     </Screen>
   )
 }
 
-function showProgress(
-  kind: WorkingKind,
-  { step, cancel }: Landing,
-  { app, texts, shared, destination, signInUrl }: Properties,
-) {
+function showProgress(kind: WorkingKind, landing: Landing, properties: Properties) {
+  const { app, texts, shared } = properties
+  const { step } = landing
   const isDone = kind === 'done'
   const title = isDone ? texts.done : texts.working
   const bodies = {
@@ -197,14 +192,10 @@ function showProgress(
       focus={'again' in step ? step.again : isDone}
     >
       <p role="status">{bodies[kind]}</p>
-      {isDone && (
-        <div className="actions">
-          <ContinueLink {...{ shared, destination }} className="button" />
-        </div>
-      )}
+      {isDone && <div className="actions">{showContinueLink(properties, 'button')}</div>}
       {kind === 'slow' && (
         <div className="actions">
-          <SignInLink {...{ shared, signInUrl, cancel }} className="button quiet" />
+          {showSignInLink(properties, landing, 'button quiet')}
         </div>
       )}
     </Screen>
@@ -229,25 +220,17 @@ function showProblem(kind: ProblemKind, landing: Landing, properties: Properties
     >
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry && <WaitText {...{ shared, language, wait }} />}
-      <NextSteps {...properties} {...landing} kind={kind} />
+      {showNextSteps(kind, landing, properties)}
       <Reference id={'requestId' in step ? step.requestId : undefined} shared={shared} />
     </Screen>
   )
 }
 
-/** What the user can do about a problem. The main action comes first. */
-function NextSteps({
-  kind,
-  shared,
-  destination,
-  signInUrl,
-  canRetry,
-  wait,
-  retry,
-  cancel,
-}: Properties & Landing & { kind: ProblemKind }) {
+/** Shows what the user can do about a problem. The main action comes first. */
+function showNextSteps(kind: ProblemKind, landing: Landing, properties: Properties) {
+  const { canRetry, wait, retry } = landing
+  const isUnknown = kind === 'unknown'
   const mayBeSignedIn = kind === 'rejected' || kind === 'no-secret'
-  const isSecond = kind === 'unknown' || canRetry
 
   return (
     <div className="actions">
@@ -259,30 +242,21 @@ function NextSteps({
           aria-describedby="wait"
           onClick={retry}
         >
-          {shared.tryAgain}
+          {properties.shared.tryAgain}
         </button>
       )}
-      {kind === 'unknown' && (
-        <ContinueLink {...{ shared, destination }} className="button" />
+      {isUnknown && showContinueLink(properties, 'button')}
+      {showSignInLink(
+        properties,
+        landing,
+        isUnknown || canRetry ? 'button quiet' : 'button',
       )}
-      <SignInLink
-        {...{ shared, signInUrl, cancel }}
-        className={isSecond ? 'button quiet' : 'button'}
-      />
-      {mayBeSignedIn && (
-        <ContinueLink {...{ shared, destination }} className="button quiet" />
-      )}
+      {mayBeSignedIn && showContinueLink(properties, 'button quiet')}
     </div>
   )
 }
 
-type LinkProperties = { shared: Texts['shared']; className: string }
-
-function ContinueLink({
-  destination,
-  shared,
-  className,
-}: LinkProperties & { destination: string }) {
+function showContinueLink({ destination, shared }: Properties, className: string) {
   return (
     <a className={className} href={destination}>
       {shared.goOn}
@@ -290,12 +264,11 @@ function ContinueLink({
   )
 }
 
-function SignInLink({
-  signInUrl,
-  cancel,
-  shared,
-  className,
-}: LinkProperties & { signInUrl: string; cancel: () => void }) {
+function showSignInLink(
+  { signInUrl, shared }: Properties,
+  { cancel }: Landing,
+  className: string,
+) {
   return (
     <a className={className} href={signInUrl} onClick={cancel}>
       {shared.signInAgain}
