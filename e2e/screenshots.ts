@@ -17,12 +17,15 @@ Object.assign(process.env, {
 })
 const tearDown = await setUp()
 const args = ['--no-sandbox', '--disable-gpu']
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args })
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM_PATH!,
+  args,
+})
 mkdirSync(folder, { recursive: true })
 try {
   for (const name of stateNames) {
     const context = await browser.newContext({
-      baseURL: process.env.PUBLIC_URL,
+      baseURL: process.env.PUBLIC_URL!,
       reducedMotion: 'reduce',
     })
     const page = await context.newPage()

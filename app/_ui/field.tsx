@@ -32,7 +32,12 @@ export function Field({
           {hint}
         </p>
       )}
-      {error && <FieldError {...{ id, prefix, error }} />}
+      {error && (
+        <p id={`${id}-error`} className="field-error" role="alert">
+          <span className="visually-hidden">{prefix}</span>
+          <span>{error}</span>
+        </p>
+      )}
       <div className="input">
         <input
           id={id}
@@ -49,22 +54,5 @@ export function Field({
       </div>
       {children}
     </div>
-  )
-}
-
-function FieldError({
-  id,
-  prefix,
-  error,
-}: {
-  id: string
-  prefix: string
-  error: string
-}) {
-  return (
-    <p id={`${id}-error`} className="field-error" role="alert">
-      <span className="visually-hidden">{prefix}</span>
-      <span>{error}</span>
-    </p>
   )
 }

@@ -28,7 +28,8 @@ export type Problem = { field: 'email' | 'password' | 'code'; text: string }
  */
 export function useForm(isUsable = true, first: Problem | null = null) {
   const { step, retries, setStep, track } = useAttempts(isUsable)
-  const { problem, setProblem, element, input } = useFields(first)
+  const [problem, setProblem] = useState(first)
+  const element = useRef<HTMLFormElement>(null)
   const isSending = useRef(false)
 
   const canRetry = isRetryable(step)
@@ -36,6 +37,13 @@ export function useForm(isUsable = true, first: Problem | null = null) {
   const askedSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   const wait = useWait(Math.max(askedSeconds, gaveUp ? longWaitSeconds : 0), step)
   const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
+
+  const input = (name: Problem['field']) =>
+    element.current?.elements.namedItem(name) as HTMLInputElement | null
+
+  useEffect(() => {
+    if (problem) input(problem.field)?.focus()
+  }, [problem])
 
   /**
    * Makes an attempt unless a field has an error. Returns null if it made none, for
@@ -61,22 +69,8 @@ export function useForm(isUsable = true, first: Problem | null = null) {
   }
 
   const fields = { problem, setProblem, element, input }
-  return { ...fields, step, setStep, send, canRetry, gaveUp, wait, pending }
-}
-
-/** The fields of a form, and the error of one of them, which gets the focus. */
-function useFields(first: Problem | null) {
-  const [problem, setProblem] = useState(first)
-  const element = useRef<HTMLFormElement>(null)
-
-  const input = (name: Problem['field']) =>
-    element.current?.elements.namedItem(name) as HTMLInputElement | null
-
-  useEffect(() => {
-    if (problem) input(problem.field)?.focus()
-  }, [problem])
-
-  return { problem, setProblem, element, input }
+  const attempts = { step, setStep, send, canRetry, gaveUp, wait, pending }
+  return { ...fields, ...attempts }
 }
 
 type FormState = ReturnType<typeof useForm>
@@ -110,10 +104,23 @@ type Properties = PageTexts & {
  * A form that keeps its input after an error. Shows an error of a field at that field,
  * other errors above the form.
  */
-export function Form(properties: Properties) {
-  const { form, app, shared, title, tab = title, onSubmit } = properties
-  const { step, setStep, problem, setProblem } = form
-  const message = chooseMessage(properties)
+export function Form({
+  form,
+  app,
+  language,
+  shared,
+  texts,
+  title,
+  tab = title,
+  intro,
+  submit,
+  action,
+  scripts,
+  onSubmit,
+  children,
+}: Properties) {
+  const { step, setStep, problem, setProblem, pending } = form
+  const message = chooseMessage(form, texts, shared)
   useReadyPage(form, onSubmit)
 
   function forgetErrors(changed: HTMLInputElement): void {
@@ -126,15 +133,15 @@ export function Form(properties: Properties) {
   return (
     <>
       <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? tab} – ${app}`}</title>
-      {message && <Banner key={message.title} {...properties} message={message} />}
+      {message && showBanner(message, form, shared, language)}
       <h1>{title}</h1>
-      {properties.intro}
+      {intro}
       <form
         className="form"
         method="post"
-        action={properties.action}
+        action={action}
         noValidate
-        {...(properties.scripts && { [properties.scripts]: '' })}
+        {...(scripts && { [scripts]: '' })}
         ref={form.element}
         onSubmit={(event) => {
           event.preventDefault()
@@ -142,23 +149,32 @@ export function Form(properties: Properties) {
         }}
         onInput={({ target }) => forgetErrors(target as HTMLInputElement)}
       >
-        {properties.children}
-        <SubmitButton {...properties} />
+        {children}
+        {showButton(form, pending ? texts.sending : submit, shared)}
       </form>
-      <Progress {...properties} step={step} />
+      {showProgress(step.kind, texts)}
     </>
   )
 }
 
 /** Returns the message above the form, if any. */
-function chooseMessage({ form, texts, shared }: Properties): Message | undefined {
-  if (form.gaveUp && texts.gaveUp) return texts.gaveUp
+function chooseMessage(
+  { step, gaveUp }: FormState,
+  texts: Messages,
+  { offline }: Texts['shared'],
+): Message | undefined {
+  if (gaveUp && texts.gaveUp) return texts.gaveUp
 
   const { limited, unavailable, unknown, failed } = texts
-  const { offline } = shared
-  const messages = { limited, unavailable, offline, unknown, failed }
+  const messages: Partial<Record<string, Message>> = {
+    limited,
+    unavailable,
+    offline,
+    unknown,
+    failed,
+  }
 
-  return (messages as Partial<Record<string, Message>>)[form.step.kind]
+  return messages[step.kind]
 }
 
 /** Marks the page as ready, and submits a form that the user submitted before. */
@@ -177,14 +193,22 @@ function useReadyPage({ setStep }: FormState, onSubmit: () => void): void {
   }, [setStep])
 }
 
-function Banner({
-  form: { step, canRetry, wait },
-  shared,
-  language,
-  message: { title, body },
-}: Properties & { message: Message }) {
+// The parts of the form are functions, not components, to keep the scripts small.
+
+function showBanner(
+  { title, body }: Message,
+  { step, canRetry, wait }: FormState,
+  shared: Texts['shared'],
+  language: string,
+) {
   return (
-    <div className={`banner ${step.kind}`} role="alert" tabIndex={-1} ref={takeFocus}>
+    <div
+      className={`banner ${step.kind}`}
+      role="alert"
+      tabIndex={-1}
+      ref={takeFocus}
+      key={title}
+    >
       <h2>{title}</h2>
       <p>{body}</p>
       {canRetry && <WaitText {...{ shared, language, wait }} />}
@@ -196,10 +220,11 @@ function Banner({
   )
 }
 
-function SubmitButton({ form, shared, texts, submit }: Properties) {
-  const { canRetry, wait, pending } = form
-  const label = canRetry ? shared.tryAgain : submit
-
+function showButton(
+  { canRetry, wait, pending }: FormState,
+  label: string,
+  { tryAgain }: Texts['shared'],
+) {
   return (
     <button
       className="button wide"
@@ -208,20 +233,21 @@ function SubmitButton({ form, shared, texts, submit }: Properties) {
       aria-describedby={canRetry ? 'wait' : undefined}
       data-busy={pending ? '' : undefined}
     >
-      {pending ? texts.sending : label}
+      {canRetry ? tryAgain : label}
     </button>
   )
 }
 
-/** What a screen reader announces while the form is being sent. */
-function Progress({ step, texts }: { step: Step; texts: Properties['texts'] }) {
+/** Shows what a screen reader announces while the form is being sent. */
+function showProgress(
+  kind: Step['kind'],
+  { early, sending, slow }: Pick<Properties['texts'], 'early' | 'sending' | 'slow'>,
+) {
   return (
     <p className="note" role="status">
-      {step.kind === 'ready' && <span className="early">{texts.early}</span>}
-      {step.kind === 'sending' && (
-        <span className="visually-hidden">{texts.sending}</span>
-      )}
-      {step.kind === 'slow' && <span>{texts.slow}</span>}
+      {kind === 'ready' && <span className="early">{early}</span>}
+      {kind === 'sending' && <span className="visually-hidden">{sending}</span>}
+      {kind === 'slow' && <span>{slow}</span>}
     </p>
   )
 }

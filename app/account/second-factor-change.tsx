@@ -16,6 +16,8 @@ type Properties = PageTexts & {
   change: Change
 }
 
+type FormState = ReturnType<typeof useForm>
+
 /** The name of a change, as in the query of the account page. */
 export type Change = keyof typeof changes
 const changes = {
@@ -46,7 +48,7 @@ export function SecondFactorChange(properties: Properties) {
         scripts="data-needs-script"
         onSubmit={submit}
       >
-        {!started && <CurrentPassword {...properties} form={form} />}
+        {!started && showPassword(form, properties)}
         {(started || change !== 'setUp') && (
           <CodeField
             {...{ form, texts }}
@@ -108,12 +110,7 @@ function useChange({ texts, change }: Properties) {
   return { form, started, doneUrl, submit }
 }
 
-function CurrentPassword({
-  form: { problem },
-  texts,
-  shared,
-  email,
-}: Properties & { form: ReturnType<typeof useForm> }) {
+function showPassword({ problem }: FormState, { texts, shared, email }: Properties) {
   return (
     <>
       <UserName email={email} />

@@ -3,7 +3,7 @@ import type { Link } from '@/bin/dev/examples'
 import { accentCss } from '@/lib/brand/accent-color'
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { env } from '@/lib/settings/env'
-import { choices, type Look } from './look'
+import { type Look, listChoices } from './look'
 import styles from './overview.css?raw'
 import { pathOf } from './states'
 
@@ -37,8 +37,8 @@ function makeLink([name, url, note]: Link): string {
   return `<li><a href="${escapeHtml(url)}">${name}</a> ${note}</li>`
 }
 
-function makeSelect(key: keyof typeof choices, look: Look): string {
-  const options = choices[key].map(
+function makeSelect(key: keyof Look, look: Look): string {
+  const options = listChoices()[key].map(
     (value) => `<option${value === look[key] ? ' selected' : ''}>${value}</option>`,
   )
   return `<label>${key} <select name="${key}">${options.join('')}</select></label>`

@@ -55,7 +55,7 @@ export function NewPasswordField(properties: Properties) {
       }}
       onFocus={({ currentTarget }) => setPassword(currentTarget.value)}
     >
-      <Strength text={rating && texts.strength[rating]} rating={rating} />
+      {showStrength(rating, texts)}
       <p id="password-tip" className="hint">
         {texts.tip}
       </p>
@@ -108,7 +108,7 @@ function useRating({
   return rating
 }
 
-function Strength({ rating, text }: { rating: Rating | null; text: string | null }) {
+function showStrength(rating: Rating | null, texts: Texts['reset']) {
   return (
     <p className="strength" data-strength={rating ?? undefined}>
       <span className="strength-bar" aria-hidden="true">
@@ -117,7 +117,7 @@ function Strength({ rating, text }: { rating: Rating | null; text: string | null
         <span />
       </span>
       <span className="strength-words" role="status">
-        {text}
+        {rating && texts.strength[rating]}
       </span>
     </p>
   )

@@ -31,14 +31,14 @@ export function ResetForm(properties: Properties) {
   const { step, problem, canRetry, wait, pending } = form
 
   const ending = findPasswordIssue(step) ? null : findEnding(step)
-  if (ending) return <End {...properties} {...{ step, ending }} />
+  if (ending) return showEnding(ending, step, properties)
 
   return (
     <>
       <Form
         {...{ form, app, language, shared, texts }}
         title={texts.form}
-        intro={<Intro texts={texts} email={email} />}
+        intro={showIntro(texts, email)}
         submit={texts.submit}
         action="/reset-password"
         scripts="data-needs-script"
@@ -107,7 +107,7 @@ function useReset({ app, texts, minLength, hasToken, email }: Properties) {
   return { form, submit }
 }
 
-function Intro({ texts, email }: { texts: Texts['reset']; email: string | null }) {
+function showIntro(texts: Texts['reset'], email: string | null) {
   return (
     <>
       {email && (
@@ -120,11 +120,7 @@ function Intro({ texts, email }: { texts: Texts['reset']; email: string | null }
   )
 }
 
-function End({
-  step,
-  ending,
-  ...properties
-}: Properties & { step: Step; ending: Ending }) {
+function showEnding(ending: Ending, step: Step, properties: Properties) {
   const { app, texts, shared, signInUrl, forgotPasswordUrl, hasToken } = properties
   return (
     <ResetResult

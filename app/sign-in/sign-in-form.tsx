@@ -60,15 +60,11 @@ export function SignInForm(properties: Properties) {
           error={readError(form, 'email')}
           readOnly={isKnownEmail}
           enterKeyHint="next"
-          button={
-            isKnownEmail && <ChangeEmail texts={texts} onClick={() => enter('email')} />
-          }
+          button={isKnownEmail && showChangeButton(texts, () => enter('email'))}
         />
-        {passwordTexts && (
-          <Password {...{ form, texts, shared, passwordTexts, asksPassword }} />
-        )}
+        {passwordTexts && showPassword(form, passwordTexts, properties, asksPassword)}
       </Form>
-      <OtherWay {...properties} asksPassword={asksPassword} />
+      {showOtherWay(properties, asksPassword)}
     </>
   )
 }
@@ -165,13 +161,7 @@ function readError({ problem }: FormState, field: Problem['field']): string | nu
   return problem?.field === field ? problem.text : null
 }
 
-function ChangeEmail({
-  texts,
-  onClick,
-}: {
-  texts: Texts['signIn']
-  onClick: () => void
-}) {
+function showChangeButton(texts: Texts['signIn'], onClick: () => void) {
   return (
     <button
       type="button"
@@ -185,31 +175,24 @@ function ChangeEmail({
 }
 
 /**
- * The field of the password. Always rendered, so that password managers fill both fields.
- * Without a name, the password isn't sent.
+ * Shows the field of the password. It is always there, so that password managers fill
+ * both fields. Without a name, the password isn't sent.
  */
-function Password({
-  form,
-  texts,
-  shared,
-  passwordTexts,
-  asksPassword,
-}: {
-  form: FormState
-  texts: Texts['signIn']
-  shared: Texts['shared']
-  passwordTexts: Texts['passwordField']
-  asksPassword: boolean
-}) {
+function showPassword(
+  form: FormState,
+  passwordTexts: Texts['passwordField'],
+  { texts, shared }: Properties,
+  isAsked: boolean,
+) {
   return (
-    <div hidden={!asksPassword}>
+    <div hidden={!isAsked}>
       <PasswordField
         texts={passwordTexts}
         label={texts.password}
         prefix={shared.errorPrefix}
         pending={form.pending}
         error={readError(form, 'password')}
-        name={asksPassword ? 'password' : undefined}
+        name={isAsked ? 'password' : undefined}
         autoComplete="current-password"
         enterKeyHint="go"
       />
@@ -217,14 +200,11 @@ function Password({
   )
 }
 
-/** The link to a new password, or to the step that asks for the password. */
-function OtherWay({
-  texts,
-  passwordTexts,
-  forgotPasswordUrl,
-  next,
-  asksPassword,
-}: Properties & { asksPassword: boolean }) {
+/** Shows the link to a new password, or to the step that asks for the password. */
+function showOtherWay(
+  { texts, passwordTexts, forgotPasswordUrl, next }: Properties,
+  asksPassword: boolean,
+) {
   const passwordUrl = passwordTexts && makePasswordStepUrl(next)
   const url = asksPassword ? forgotPasswordUrl : passwordUrl
   if (!url) return null

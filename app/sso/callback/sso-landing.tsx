@@ -57,10 +57,11 @@ let firstAttempt: Promise<Outcome> | undefined
 export function SsoLanding(properties: Properties) {
   const landing = useLanding(properties)
 
+  const { kind } = landing.step
+
   // These are functions, not components: React would replace the live region of a screen
   // by that of another component, and screen readers would not announce it.
   if (landing.account) return showAccount(landing.account, properties)
-  const { kind } = landing.step
   return isWorking(kind)
     ? showProgress(kind, landing, properties)
     : showProblem(kind, landing, properties)
@@ -69,7 +70,7 @@ export function SsoLanding(properties: Properties) {
 /** The state of the page: the exchange, its retries, and an existing session. */
 function useLanding({ destination, hasCode, hasSession }: Properties) {
   const { step, retries, setStep, track } = useAttempts(hasCode)
-  const { account, goOnIfSignedIn, stay } = useExistingSession(destination)
+  const { account, goOnIfSignedIn, cancel } = useExistingSession(destination)
   const canRetry =
     isRetryable(step) &&
     urlSecret('code') !== null &&
@@ -111,36 +112,34 @@ function useLanding({ destination, hasCode, hasSession }: Properties) {
     show(firstAttempt)
   }, [])
 
-  return { step, account, canRetry, waitSeconds, wait, retry, stay }
+  return { step, account, canRetry, waitSeconds, wait, retry, cancel }
 }
 
 type Landing = ReturnType<typeof useLanding>
 
 /**
  * Continues with an existing session of this browser, for example after Back or a second
- * click. `stay` prevents it, because the user signs in again.
+ * click. `cancel` prevents it, because the user signs in again.
  */
 function useExistingSession(destination: string) {
   const [account, setAccount] = useState<string | null>(null)
-  const stays = useRef(false)
+  const isCanceled = useRef(false)
 
   async function goOnIfSignedIn(isLast = false): Promise<void> {
     const email = await readSignedInEmail()
-    if (stays.current) return
-    if (!email) {
-      if (!isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
-      return
-    }
+    if (isCanceled.current) return
+    if (!email && !isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
+    if (!email) return
 
     setAccount(email)
     setTimeout(() => location.replace(destination), readingMs)
   }
 
-  function stay(): void {
-    stays.current = true
+  function cancel(): void {
+    isCanceled.current = true
   }
 
-  return { account, goOnIfSignedIn, stay }
+  return { account, goOnIfSignedIn, cancel }
 }
 
 async function exchange(code: string, destination: string): Promise<Outcome> {
@@ -157,30 +156,25 @@ function isWorking(kind: Step['kind']): kind is WorkingKind {
   return kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done'
 }
 
-function showAccount(
-  email: string,
-  { app, texts: { already }, shared, destination, hasCode }: Properties,
-) {
-  const [beforeEmail, afterEmail] = already.body.split('{email}')
+function showAccount(email: string, properties: Properties) {
+  const { app, texts, hasCode } = properties
+  const [beforeEmail, afterEmail] = texts.already.body.split('{email}')
+
   return (
-    <Screen app={app} title={already.title} icon="good" focus={hasCode}>
+    <Screen app={app} title={texts.already.title} icon="good" focus={hasCode}>
       <p role="status">
         {beforeEmail}
         <Address email={email} />
         {afterEmail}
       </p>
-      <div className="actions">
-        <ContinueLink {...{ shared, destination }} className="button" />
-      </div>
+      <div className="actions">{showContinueLink(properties, 'button')}</div>
     </Screen>
   )
 }
 
-function showProgress(
-  kind: WorkingKind,
-  { step, stay }: Landing,
-  { app, texts, shared, destination, signInUrl }: Properties,
-) {
+function showProgress(kind: WorkingKind, landing: Landing, properties: Properties) {
+  const { app, texts, shared } = properties
+  const { step } = landing
   const isDone = kind === 'done'
   const title = isDone ? texts.done : texts.working
   const bodies = {
@@ -198,14 +192,10 @@ function showProgress(
       focus={'again' in step ? step.again : isDone}
     >
       <p role="status">{bodies[kind]}</p>
-      {isDone && (
-        <div className="actions">
-          <ContinueLink {...{ shared, destination }} className="button" />
-        </div>
-      )}
+      {isDone && <div className="actions">{showContinueLink(properties, 'button')}</div>}
       {kind === 'slow' && (
         <div className="actions">
-          <SignInLink {...{ shared, signInUrl, stay }} className="button quiet" />
+          {showSignInLink(properties, landing, 'button quiet')}
         </div>
       )}
     </Screen>
@@ -230,25 +220,17 @@ function showProblem(kind: ProblemKind, landing: Landing, properties: Properties
     >
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry && <WaitText {...{ shared, language, wait }} />}
-      <NextSteps {...properties} {...landing} kind={kind} />
+      {showNextSteps(kind, landing, properties)}
       <Reference id={'requestId' in step ? step.requestId : undefined} shared={shared} />
     </Screen>
   )
 }
 
-/** What the user can do about a problem. The main action comes first. */
-function NextSteps({
-  kind,
-  shared,
-  destination,
-  signInUrl,
-  canRetry,
-  wait,
-  retry,
-  stay,
-}: Properties & Landing & { kind: ProblemKind }) {
+/** Shows what the user can do about a problem. The main action comes first. */
+function showNextSteps(kind: ProblemKind, landing: Landing, properties: Properties) {
+  const { canRetry, wait, retry } = landing
+  const isUnknown = kind === 'unknown'
   const mayBeSignedIn = kind === 'rejected' || kind === 'no-secret'
-  const isSecond = kind === 'unknown' || canRetry
 
   return (
     <div className="actions">
@@ -260,30 +242,21 @@ function NextSteps({
           aria-describedby="wait"
           onClick={retry}
         >
-          {shared.tryAgain}
+          {properties.shared.tryAgain}
         </button>
       )}
-      {kind === 'unknown' && (
-        <ContinueLink {...{ shared, destination }} className="button" />
+      {isUnknown && showContinueLink(properties, 'button')}
+      {showSignInLink(
+        properties,
+        landing,
+        isUnknown || canRetry ? 'button quiet' : 'button',
       )}
-      <SignInLink
-        {...{ shared, signInUrl, stay }}
-        className={isSecond ? 'button quiet' : 'button'}
-      />
-      {mayBeSignedIn && (
-        <ContinueLink {...{ shared, destination }} className="button quiet" />
-      )}
+      {mayBeSignedIn && showContinueLink(properties, 'button quiet')}
     </div>
   )
 }
 
-type LinkProperties = { shared: Texts['shared']; className: string }
-
-function ContinueLink({
-  destination,
-  shared,
-  className,
-}: LinkProperties & { destination: string }) {
+function showContinueLink({ destination, shared }: Properties, className: string) {
   return (
     <a className={className} href={destination}>
       {shared.goOn}
@@ -291,14 +264,13 @@ function ContinueLink({
   )
 }
 
-function SignInLink({
-  signInUrl,
-  stay,
-  shared,
-  className,
-}: LinkProperties & { signInUrl: string; stay: () => void }) {
+function showSignInLink(
+  { signInUrl, shared }: Properties,
+  { cancel }: Landing,
+  className: string,
+) {
   return (
-    <a className={className} href={signInUrl} onClick={stay}>
+    <a className={className} href={signInUrl} onClick={cancel}>
       {shared.signInAgain}
     </a>
   )

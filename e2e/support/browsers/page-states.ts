@@ -10,10 +10,12 @@ export const stateNames = Object.keys(states)
 export async function show(page: Page, name: string, language = 'en'): Promise<void> {
   const { passwords, mail, ...state } = states[name]!
   const url = await previewOf(passwords || mail ? 'all' : 'none')
+
   await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the page may load forever
   await page
     .locator(state.digest ? 'html[data-shown]' : `html[lang=${language}][data-shown]`)
     .waitFor({ state: 'attached' })
+
   const title = state.title.replace('{app}', process.env.APP_NAME ?? 'Dashboard')
   const heading = language === 'en' ? { name: title, exact: true } : {}
   await page.getByRole('heading', { level: 1, ...heading }).waitFor()
@@ -66,7 +68,9 @@ export function respondWith(
   body: object,
   retryAfter?: number,
 ): (route: Route) => Promise<void> {
-  const headers = retryAfter ? { 'Retry-After': String(retryAfter) } : undefined
+  const headers: Record<string, string> = retryAfter
+    ? { 'Retry-After': String(retryAfter) }
+    : {}
   const json = {
     ok: false,
     message: 'A message for programmers.',
