@@ -20,7 +20,10 @@ const atOnce = 2
 
 const tearDown = await setUp()
 const args = ['--no-sandbox', '--disable-gpu']
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args })
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM_PATH!,
+  args,
+})
 let checked = 0
 let problems = 0
 try {
@@ -52,7 +55,7 @@ function report(problem: string): void {
 }
 
 async function checkState(language: string, name: string): Promise<void> {
-  for (const { width, height, deviceScaleFactor, textSize = '100%' } of viewports) {
+  for (const { width, height, deviceScaleFactor = 1, textSize = '100%' } of viewports) {
     const context = await browser.newContext({
       viewport: { width, height },
       deviceScaleFactor,

@@ -53,8 +53,8 @@ test('logs which lookup of a page failed, without the error message of the datab
   for (const [path, headers] of [
     ['/', signedIn],
     ['/sign-in', signedIn],
-    ['/sign-in'],
-    ['/sign-in?connection=acme'],
+    ['/sign-in', {}],
+    ['/sign-in?connection=acme', {}],
   ] as const)
     expect((await fetch(server.url + path, { headers })).status, path).toBe(500)
   for (const what of ['a session', 'a connection', 'the connections'])

@@ -52,7 +52,7 @@ test.afterEach(async () => {
  * Polls more often than `expect.poll` does by default, because tests wait for many
  * emails.
  */
-const poll = <Value>(look: () => Value | Promise<Value>, message?: string) =>
+const poll = <Value>(look: () => Value | Promise<Value>, message = '') =>
   expect.poll(look, { message, intervals: [50] })
 const logged = () => server.output() + second.output()
 const newEmail = () => `user-${randomUUID()}@example.com`

@@ -26,7 +26,7 @@ const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 
 type Outcome = {
   secret: string
-  password?: string
+  password: string | undefined
   status: number | 'cut off'
   body: Record<string, any>
   headers?: Headers

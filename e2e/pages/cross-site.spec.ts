@@ -39,7 +39,7 @@ test('a script of another site can neither exchange a code nor reset a password'
         const send = (init: RequestInit) =>
           fetch(address!, {
             method: 'POST',
-            body: json,
+            body: json!,
             credentials: 'include',
             ...init,
           }).then(

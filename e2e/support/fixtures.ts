@@ -208,7 +208,7 @@ export const test = base.extend<Fixtures, Shared>({
         '--no-first-run',
       ]
       const browser = await chromium.launch({
-        executablePath: process.env.CHROMIUM_PATH,
+        executablePath: process.env.CHROMIUM_PATH!,
         args,
       })
       await use(browser)

@@ -170,13 +170,16 @@ function keyOf(pem: string): KeyObject {
 export function sign(xml: string, xpath: string, signing: Signing): string {
   const signatureMethod =
     signing.signatureMethod ?? 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
+  const prefixes = signing.inclusivePrefixes && {
+    inclusiveNamespacesPrefixList: signing.inclusivePrefixes,
+  }
   const signer = new SignedXml({
     privateKey: signatureMethod.includes('#rsa-')
       ? keyOf(signing.privateKey!)
-      : signing.privateKey,
-    publicCert: signing.certificate,
+      : signing.privateKey!,
+    ...(signing.certificate && { publicCert: signing.certificate }),
     signatureAlgorithm: signatureMethod,
-    inclusiveNamespacesPrefixList: signing.inclusivePrefixes,
+    ...prefixes,
     canonicalizationAlgorithm: (signing.canonicalization ??
       exclusive) as typeof exclusive,
   })
@@ -184,7 +187,7 @@ export function sign(xml: string, xpath: string, signing: Signing): string {
   signer.addReference({
     xpath,
     transforms: signing.transforms ?? [`${dsig}enveloped-signature`, exclusive],
-    inclusiveNamespacesPrefixList: signing.inclusivePrefixes,
+    ...prefixes,
     digestAlgorithm: signing.digestMethod ?? 'http://www.w3.org/2001/04/xmlenc#sha256',
   })
   // After the issuer, which is the first child unless a test removed it.

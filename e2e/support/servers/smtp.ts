@@ -9,7 +9,7 @@ import { keepSecret } from '../secrets'
 export type ReceivedMail = {
   from: string
   to: string[]
-  token?: string
+  token: string | undefined
   raw: string
 } & Pick<Email, 'subject' | 'text' | 'html' | 'headers' | 'messageId'>
 
