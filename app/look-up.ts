@@ -19,7 +19,7 @@ export async function lookUp<Found>(what: string, found: Promise<Found>): Promis
 }
 
 /** Resolves like `found`, or rejects after PAGE_DATABASE_TIMEOUT_MS. */
-export function inTime<Found>(found: Promise<Found>): Promise<Found> {
+export function lookUpInTime<Found>(found: Promise<Found>): Promise<Found> {
   const late = sleep(env().PAGE_DATABASE_TIMEOUT_MS, null, { ref: false }).then(() => {
     throw new DOMException('the database did not respond in time', 'TimeoutError')
   })

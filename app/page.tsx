@@ -2,11 +2,11 @@ import { headers } from 'next/headers'
 import { lookUp } from '@/app/look-up'
 import * as routes from '@/lib/contract/routes'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
-import { cookieOf } from '@/lib/session/cookie'
+import { readCookie } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession, type LiveSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
-import { localeOf, texts } from '@/lib/texts/language'
+import { readLocale, texts } from '@/lib/texts/language'
 import { Address } from './_ui/address'
 import sessionScript from './_ui/inline/session.inline.js?raw'
 import { Actions, Screen } from './_ui/screen'
@@ -44,13 +44,13 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
 }
 
 async function findValidSession(requestHeaders: Headers): Promise<LiveSession | null> {
-  const token = cookieOf(requestHeaders, 'session')
+  const token = readCookie(requestHeaders, 'session')
   return token ? lookUp('a session', findSession(token)) : null
 }
 
 /** Returns the session that the script of this page can renew, or null. */
 async function findExpiredSession(requestHeaders: Headers): Promise<LiveSession | null> {
-  const token = cookieOf(requestHeaders, 'refresh')
+  const token = readCookie(requestHeaders, 'refresh')
   return token ? lookUp('a session', findRefreshableSession(token)) : null
 }
 
@@ -99,7 +99,7 @@ function SignedIn({
   requestHeaders: Headers
 }) {
   const { app, home } = texts
-  const locale = localeOf(requestHeaders)
+  const locale = readLocale(requestHeaders)
 
   return (
     <Screen app={app} title={home.signedIn} icon="good">

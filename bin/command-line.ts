@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { Command, CommanderError } from 'commander'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
-import { inUnits } from '../lib/texts/relative-time'
+import { divideTime } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 
 /**
@@ -68,7 +68,7 @@ export function checkAddress(text: string, isNew: boolean): void {
 export function reportEnded(done: string, ended: number): void {
   console.log(`${done} Sessions ended: ${ended}.`)
   if (ended === 0) return
-  const lifetime = inUnits(lifetimes.sessionToken, 'en')
+  const lifetime = divideTime(lifetimes.sessionToken, 'en')
   console.log(
     `Services that check only the signature accept their JWTs for up to ${lifetime}.`,
   )

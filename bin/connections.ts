@@ -18,11 +18,11 @@ import { collect, newProgram, readInput, reportEnded, runCommand } from './comma
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
-const { asciiDomain, isSaml, slugPattern } = await import('../lib/sso/connection')
+const { parseDomain, isSaml, slugPattern } = await import('../lib/sso/connection')
 const { kinds, loadSetup } = await import('../lib/sso/kinds')
 const connections = await import('../lib/sso/manage/connections')
 const { listConnections, updateConnection } = connections
-const { certificateText } = await import('../lib/sso/saml/certificates')
+const { describeCertificate } = await import('../lib/sso/saml/certificates')
 const { rotateKey } = await import('../lib/sso/saml/setup')
 const { reencryptSecondFactors } = await import('../lib/second-factor/encryption')
 const { decryptSecrets } = await import('../lib/sso/secrets')
@@ -92,7 +92,7 @@ async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise
 
 function readDomains(given: string[] = []): string[] {
   const domains = given.map((name) => {
-    const domain = asciiDomain(name.trim())
+    const domain = parseDomain(name.trim())
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
     return domain
   })
@@ -263,7 +263,7 @@ function formatValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return JSON.stringify(value)
 
   const text = String(value ?? 'none')
-  return text.startsWith('-----BEGIN ') ? certificateText(text) : text
+  return text.startsWith('-----BEGIN ') ? describeCertificate(text) : text
 }
 
 /** Returns which certificates of a SAML provider an update has added and removed. */
@@ -278,8 +278,8 @@ function compareCertificates(
   const removed = old.filter((pem) => !current.includes(pem))
 
   return [
-    ...added.map((pem) => `certificate added: ${certificateText(pem)}`),
-    ...removed.map((pem) => `certificate removed: ${certificateText(pem)}`),
+    ...added.map((pem) => `certificate added: ${describeCertificate(pem)}`),
+    ...removed.map((pem) => `certificate removed: ${describeCertificate(pem)}`),
   ]
 }
 

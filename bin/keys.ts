@@ -7,7 +7,7 @@ import {
   parseSigningKeys,
   rotateSigningKeys,
 } from '../lib/settings/signing-keys'
-import { inUnits } from '../lib/texts/relative-time'
+import { divideTime } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 import { newProgram, runCommand } from './command-line'
 import { readEnvFiles } from './dev/local'
@@ -18,12 +18,12 @@ import { readEnvFiles } from './dev/local'
  */
 const settings = {
   SESSION_SIGNING_KEYS: [
-    inUnits(lifetimes.session, 'en'),
+    divideTime(lifetimes.session, 'en'),
     'sessions live that long',
     'users are signed out',
   ],
   WIDGET_SIGNING_KEYS: [
-    inUnits(lifetimes.widgetToken, 'en'),
+    divideTime(lifetimes.widgetToken, 'en'),
     'their JWTs live that long',
     'widgets fail for a while',
   ],

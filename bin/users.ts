@@ -18,10 +18,10 @@ import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 prepareCommand()
 const { queueInvitation } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
-const { asciiDomain, isSaml } = await import('../lib/sso/connection')
-const { findDisabledConnection, issuersOf, linkUser, listConnections, unlinkUser } =
+const { parseDomain, isSaml } = await import('../lib/sso/connection')
+const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUser } =
   await import('../lib/sso/manage/connections')
-const { removeSecondFactorOf } = await import('../lib/second-factor/change')
+const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
 
@@ -46,7 +46,7 @@ async function allowPassword(
   if ((given.domain === undefined) === (email === undefined))
     throw new UsageError('Name an EMAIL or a --domain.')
 
-  const domain = asciiDomain(given.domain?.trim() ?? '')
+  const domain = parseDomain(given.domain?.trim() ?? '')
   if (domain === null && !email)
     throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
 
@@ -98,7 +98,7 @@ async function rename(
 
 async function removeSecondFactor(email: string, { language }: Language): Promise<void> {
   const user = await requireUser(email)
-  const ended = await removeSecondFactorOf(user.id, language)
+  const ended = await removeOwnSecondFactor(user.id, language)
   if (ended === null) throw new UsageError(`${user.email} has no second factor.`)
 
   reportEnded(`Removed the second factor of ${user.email}.`, ended)
@@ -182,7 +182,7 @@ async function findIssuer(
   connection: ListedConnection,
   subject: string,
 ): Promise<string> {
-  const [known, ...others] = await issuersOf(connection.id, subject)
+  const [known, ...others] = await findIssuers(connection.id, subject)
   if (known && others.length === 0) return known
 
   return readIssuer(connection)

@@ -1,4 +1,4 @@
-import { cookieOf } from '@/lib/session/cookie'
+import { readCookie } from '@/lib/session/cookie'
 
 type Page = {
   /** Browsers before 2023 send the origin of a form only with a referrer. */
@@ -24,5 +24,5 @@ export function findPage(path: string): Page {
 
 /** Whether the browser has cookies of a session, which may have ended. */
 export function hasSessionCookie(headers: Headers): boolean {
-  return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
+  return Boolean(readCookie(headers, 'session') ?? readCookie(headers, 'refresh'))
 }

@@ -6,7 +6,7 @@ import { countRequest } from '@/lib/http/rate-limit/limit'
 import { isCrossSite, rejectCrossSite } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log/log'
 import { env } from '@/lib/settings/env'
-import { inTime } from '../look-up'
+import { lookUpInTime } from '../look-up'
 import { findPage } from './pages'
 
 /** Returns a response to send in place of the page, or null. Counts the request. */
@@ -59,7 +59,7 @@ async function rejectWithoutDatabase(
 ): Promise<Response | null> {
   const { isUsable } = await import('@/lib/database/readiness')
   try {
-    await inTime(isUsable())
+    await lookUpInTime(isUsable())
     return null
   } catch (error) {
     const html = substitutePage('unavailablePage', headers, nonce)

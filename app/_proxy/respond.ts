@@ -2,10 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
 
 import { hideSecrets, tokenHashHeader } from '@/lib/http/hide-secrets'
-import { browserCookie, browserOf, challengeCookie, cookieOf } from '@/lib/session/cookie'
+import {
+  browserCookie,
+  challengeCookie,
+  readBrowser,
+  readCookie,
+} from '@/lib/session/cookie'
 
 import { sendsMail } from '@/lib/settings/env'
-import { askCookie, askOf } from '@/lib/sso/next-sign-in'
+import { createAskCookie, readAsk } from '@/lib/sso/next-sign-in'
 import { makeContentSecurityPolicy } from './content-security-policy'
 import { findPage, hasSessionCookie } from './pages'
 import { reject } from './reject'
@@ -86,12 +91,12 @@ async function makeCookies(
   path: string,
 ): Promise<string[]> {
   // With this cookie, a code that one browser posts twice does not count as stolen.
-  if (path === '/sso/callback') return browserOf(headers) ? [] : [browserCookie(null)]
+  if (path === '/sso/callback') return readBrowser(headers) ? [] : [browserCookie(null)]
 
   // The provider must ask who signs in next, because its session of the previous user may
   // still live.
   if (path === '/' && searchParams.has('signed-out'))
-    return (await isSignedIn(headers)) ? [] : [askCookie('login')]
+    return (await isSignedIn(headers)) ? [] : [createAskCookie('login')]
 
   if (path === '/sign-in' && searchParams.has('another'))
     return makeCookiesForAnother(headers)
@@ -104,12 +109,13 @@ async function makeCookies(
  * in if the browser had an account. After a sign-out, it already has to ask more.
  */
 function makeCookiesForAnother(headers: Headers): string[] {
-  const hadAccount = hasSessionCookie(headers) || cookieOf(headers, 'challenge') !== null
-  const isAsked = askOf(headers).ask === 'login'
+  const hadAccount =
+    hasSessionCookie(headers) || readCookie(headers, 'challenge') !== null
+  const isAsked = readAsk(headers).ask === 'login'
 
   return [
     challengeCookie(null),
-    ...(hadAccount && !isAsked ? [askCookie('account')] : []),
+    ...(hadAccount && !isAsked ? [createAskCookie('account')] : []),
   ]
 }
 

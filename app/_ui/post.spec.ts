@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { outcomeOf } from './post'
+import { readOutcome } from './post'
 
 const sentId = '7f3c1f0a-58a1-4f53-9f25-3d1a0c2b9e11'
 const outcomeFor = (body: unknown, init?: ResponseInit) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return outcomeOf({
+  return readOutcome({
     requestId: sentId,
     response: Promise.resolve(new Response(text, init)),
   })
@@ -58,7 +58,7 @@ test('the request ID is from the body, otherwise from the header, otherwise the 
     await outcomeFor(failed, { status: 500, headers }),
     await outcomeFor('<h1>Bad gateway</h1>', { status: 502, headers }),
     await outcomeFor('<h1>Bad gateway</h1>', { status: 502 }),
-    await outcomeOf({
+    await readOutcome({
       requestId: sentId,
       response: Promise.reject(new TypeError('Failed to fetch')),
     }),

@@ -30,7 +30,7 @@ type Body = Content & {
 export async function post(path: string, body: unknown): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }
   try {
-    return await outcomeOf(window.sendJson(path, body))
+    return await readOutcome(window.sendJson(path, body))
   } catch {
     return { kind: 'failed' } // nothing was sent
   }
@@ -40,7 +40,7 @@ export async function post(path: string, body: unknown): Promise<Outcome> {
  * Returns the outcome of a request. Never throws. Without a valid response, the outcome
  * is unknown.
  */
-export async function outcomeOf({
+export async function readOutcome({
   requestId: sentId,
   response: pending,
 }: Sent): Promise<Outcome> {

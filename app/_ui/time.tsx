@@ -1,4 +1,4 @@
-import { inRelativeTime } from '@/lib/texts/relative-time'
+import { formatRelativeTime } from '@/lib/texts/relative-time'
 import localTime from './inline/local-time.inline.js?raw'
 
 const format = {
@@ -24,7 +24,7 @@ export function Time({ instant, locale }: { instant: string; locale: string }) {
       <time dateTime={instant} suppressHydrationWarning>
         {findFormat(locale).format(new Date(instant))}
       </time>{' '}
-      ({inRelativeTime(seconds, locale)})
+      ({formatRelativeTime(seconds, locale)})
     </>
   )
 }

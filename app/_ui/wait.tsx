@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import type { Texts } from '@/lib/texts/en'
-import { inRelativeTime } from '@/lib/texts/relative-time'
+import { formatRelativeTime } from '@/lib/texts/relative-time'
 
 /** How long a retry has to wait: until `seconds` is 0 and the browser is online. */
 type Wait = { seconds: number; online: boolean; isOver: boolean }
@@ -54,7 +54,7 @@ export function WaitText({
   wait: { seconds, online, isOver },
 }: WaitTextProperties) {
   const waiting = online
-    ? shared.waiting.replace('{when}', inRelativeTime(seconds, language))
+    ? shared.waiting.replace('{when}', formatRelativeTime(seconds, language))
     : shared.waitingForNetwork
   return (
     <p id="wait" className="wait">

@@ -6,12 +6,12 @@ import { Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
 import { canChangePassword } from '@/lib/password/change'
 import { findSecondFactor } from '@/lib/second-factor/find'
-import { cookieOf } from '@/lib/session/cookie'
+import { readCookie } from '@/lib/session/cookie'
 import { findSession } from '@/lib/session/find'
 import { listSessions } from '@/lib/session/list'
 import { env } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
-import { localeOf, texts } from '@/lib/texts/language'
+import { readLocale, texts } from '@/lib/texts/language'
 import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
@@ -28,7 +28,7 @@ type FieldErrors = React.ComponentProps<typeof PasswordForm>['errors']
  */
 export default async function AccountPage({ searchParams }: PageProps<'/account'>) {
   const requestHeaders = await headers()
-  const token = cookieOf(requestHeaders, 'session')
+  const token = readCookie(requestHeaders, 'session')
   const session = token ? await lookUp('a session', findSession(token)) : null
   if (!session) redirect('/?next=/account')
 
@@ -48,7 +48,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     return <ChangePage texts={pageTexts} email={session.email} change={chosen} />
 
   const { account, reset } = pageTexts
-  const locale = localeOf(requestHeaders)
+  const locale = readLocale(requestHeaders)
   const errors = {
     current: findText(problem, { wrong: account.wrong }),
     password: findText(problem, reset.issues),

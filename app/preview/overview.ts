@@ -5,7 +5,7 @@ import { escapeHtml } from '@/lib/brand/escape-html'
 import { env } from '@/lib/settings/env'
 import { type Look, listChoices } from './look'
 import styles from './overview.css?raw'
-import { pathOf } from './states'
+import { createPath } from './states'
 
 const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // from bin/dev/dev.ts
 
@@ -45,12 +45,12 @@ function makeSelect(key: keyof Look, look: Look): string {
 }
 
 function makeFrame(name: string, { width }: Look, search: string): string {
-  const url = escapeHtml(pathOf(name) + search)
+  const url = escapeHtml(createPath(name) + search)
   return `<li id="${makeId(name)}"><a href="${url}">${name}</a>
 <iframe src="${url}" title="${name}" width="${width}" height="760" loading="lazy"></iframe></li>`
 }
 
 /** Returns the ID of an element: the end of the path of a state. */
 function makeId(name: string): string {
-  return pathOf(name).slice('/preview/'.length)
+  return createPath(name).slice('/preview/'.length)
 }

@@ -354,7 +354,7 @@ export const states: Record<string, State> = {
 }
 
 /** Returns the path at which the preview shows a state. */
-export function pathOf(name: string): string {
+export function createPath(name: string): string {
   return `/preview/${name.replace(/\W+/g, '-')}`
 }
 

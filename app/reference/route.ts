@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { plainPage } from '@/lib/brand/plain-page'
 import { errors } from '@/lib/contract/errors'
-import { errorsOf, type Operation, operations } from '@/lib/contract/operations'
+import { listErrors, type Operation, operations } from '@/lib/contract/operations'
 import { errorSchema } from '@/lib/contract/schemas'
 import { openApiDocument, type ResponseObject, usualHeaders } from '@/lib/http/openapi'
 import { textsIn } from '@/lib/texts/language'
@@ -63,7 +63,7 @@ function renderResponse(
   own: ResponseObject,
   operation: Operation,
 ): string {
-  const codes = errorsOf(operation).filter(
+  const codes = listErrors(operation).filter(
     (code) => errors[code].status === Number(status),
   )
   const { description, headers = {} } = { ...components.responses[codes[0]!], ...own }

@@ -1,6 +1,6 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/needs-script'
-import { inTime } from '@/app/look-up'
+import { lookUpInTime } from '@/app/look-up'
 import { tokenHashHeader } from '@/lib/http/hide-secrets'
 import { describeCause, log } from '@/lib/log/log'
 import { findResetLink, type ResetLink } from '@/lib/password/reset'
@@ -57,7 +57,7 @@ async function lookUpLink(): Promise<ResetLink | null> {
   if (!hash) return null
 
   try {
-    return await inTime(findResetLink(Buffer.from(hash, 'hex')))
+    return await lookUpInTime(findResetLink(Buffer.from(hash, 'hex')))
   } catch (error) {
     log.error({ cause: describeCause(error) }, 'a reset link could not be looked up')
     return null

@@ -7,7 +7,7 @@ import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { findBrowserChallenge } from '@/lib/second-factor/challenge'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
-import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
+import { createStartPath, findConnection, listSignInChoices } from '@/lib/sso/connection'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
 import continueScript from '../_ui/inline/continue.inline.js?raw'
@@ -50,7 +50,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     : null
   if (session) return <SignedIn {...properties} email={session.email} />
 
-  const { listed, any } = await lookUp('the connections', signInChoices())
+  const { listed, any } = await lookUp('the connections', listSignInChoices())
   if (!any && !PASSWORD_SIGN_IN) return <NoSignIn {...properties} />
 
   const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
@@ -75,7 +75,7 @@ async function GoingToProvider({
         <p>{signIn.goingBody.replace('{name}', () => name)}</p>
         <div className="actions">
           {/* not a <Link>, which would be prefetched */}
-          <a className="button" id="continue" href={startPath(slug, next)}>
+          <a className="button" id="continue" href={createStartPath(slug, next)}>
             {shared.goOn}
           </a>
         </div>
@@ -205,7 +205,7 @@ function Choices({
       <ul className="choices">
         {connections.map(({ slug, name }) => (
           <li key={slug}>
-            <a className="button quiet wide" href={startPath(slug, next)}>
+            <a className="button quiet wide" href={createStartPath(slug, next)}>
               <svg viewBox="0 0 24 24" aria-hidden="true">
                 <path d="M4 20V5.5h9.5V20M13.5 10H20v10M2.5 20h19M7.5 9.5H10M7.5 13H10M7.5 16.5H10M17 13.5v0M17 16.5v0" />
               </svg>

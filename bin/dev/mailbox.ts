@@ -7,7 +7,7 @@ import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { escapeHtml } from '../../lib/brand/escape-html'
 import { rejectForeignHost } from './foreign-host'
-import { choicesOf, localPage } from './page'
+import { listChoices, localPage } from './page'
 import { firstFreePort } from './ports'
 
 const keptMails = 50
@@ -97,5 +97,5 @@ function renderList(mails: Mail[]): string {
   })
 
   const note = '<p>Each email, with its text. A click shows its HTML.</p>'
-  return localPage('Mailbox', `Emails: ${mails.length}`, note + choicesOf(choices))
+  return localPage('Mailbox', `Emails: ${mails.length}`, note + listChoices(choices))
 }

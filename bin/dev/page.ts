@@ -19,7 +19,7 @@ export function localPage(name: string, title: string, main: string): string {
  * Returns a list of links. Each consists of a URL, a name, a note, and optionally HTML
  * below the link.
  */
-export function choicesOf(choices: string[][]): string {
+export function listChoices(choices: string[][]): string {
   const items = choices.map(
     ([url, name, note, more = '']) =>
       `<li><a class="button quiet" href="${url}">${name} <small>${note}</small></a>${more}</li>`,

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Account, ClientMetadata, Configuration, Provider } from 'oidc-provider'
 import { rejectForeignHost } from './foreign-host'
-import { choicesOf, localPage } from './page'
+import { listChoices, localPage } from './page'
 
 type Person = { id: string; name: string; email: string }
 type Options = { redirectUris: string[]; people: Person[]; port?: number }
@@ -175,13 +175,13 @@ async function showPage(
 function renderPortal(redirectUri: string): string {
   const start = redirectUri.replace(/callback$/, 'start')
   const tile = [start, 'Dashboard', 'starts a sign-in at the app']
-  return localPage('Example Corp', 'Your apps', choicesOf([tile]))
+  return localPage('Example Corp', 'Your apps', listChoices([tile]))
 }
 
 function renderAccounts(path: string, people: Person[]): string {
   const users = people.map(({ id, name, email }) => [id, name, email])
   const list = (choices: string[][]) =>
-    choicesOf(choices.map(([id, ...texts]) => [`${path}/${id}`, ...texts]))
+    listChoices(choices.map(([id, ...texts]) => [`${path}/${id}`, ...texts]))
   const text =
     '<p>This provider stands in for your customer’s. It asks for no password.</p>'
 

@@ -4,9 +4,9 @@ import * as routes from '../../lib/contract/routes'
 import { newSecret } from '../../lib/crypto/token'
 import { endSessions } from '../../lib/session/revoke'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
-import { issueCodeOfIdentity } from '../../lib/sso/code'
+import { issueIdentityCode } from '../../lib/sso/code'
 import { findConnection } from '../../lib/sso/connection'
-import { type Contact, userOfIdentity } from '../../lib/sso/identity'
+import { type Contact, findOrLinkUser } from '../../lib/sso/identity'
 import {
   disableConnection,
   enableConnection,
@@ -616,7 +616,7 @@ test.describe('accounts', () => {
     contact: Partial<Contact> = {},
     from = issuer,
   ) =>
-    userOfIdentity(
+    findOrLinkUser(
       (await findConnection(slug))!,
       { issuer: from, subject },
       async () => ({
@@ -734,7 +734,7 @@ test.describe('accounts', () => {
     const id = await arrive(slug, 'one', 'ada')
     const unexpected = () => Promise.reject(new Error('asked for the address'))
     expect(
-      await userOfIdentity(
+      await findOrLinkUser(
         (await findConnection(slug))!,
         { issuer, subject: 'one' },
         unexpected,
@@ -755,7 +755,7 @@ test.describe('accounts', () => {
     const connection = (await findConnection(slug))!
     const domain = `${slug}.example.org`
     const signIn = (subject: string, name: string, isEmail = true) =>
-      userOfIdentity(connection, { issuer, subject, isEmail }, async () => ({
+      findOrLinkUser(connection, { issuer, subject, isEmail }, async () => ({
         email: `${name}@${domain}`,
         isVerified: true,
       }))
@@ -770,11 +770,11 @@ test.describe('accounts', () => {
       })
       const identity = { issuer, subject }
       expect(
-        await issueCodeOfIdentity(id, connection.id, { ...identity, isEmail: true }),
+        await issueIdentityCode(id, connection.id, { ...identity, isEmail: true }),
       ).toBeTruthy()
-      await expect(
-        issueCodeOfIdentity(id, connection.id, identity),
-      ).rejects.toMatchObject({ check: 'identity_unlinked' })
+      await expect(issueIdentityCode(id, connection.id, identity)).rejects.toMatchObject({
+        check: 'identity_unlinked',
+      })
     }
     const others = await Promise.all(
       [
@@ -1005,7 +1005,7 @@ test.describe('a disabled connection', () => {
   }) => {
     const { connection, id, issuer, subject } = await setUpUser(sql)
     const issue = () =>
-      issueCodeOfIdentity(id, connection.id, { issuer, subject }).then(
+      issueIdentityCode(id, connection.id, { issuer, subject }).then(
         ({ secret }) => keepSecret(secret) && 'issued',
         ({ check }) => check,
       )

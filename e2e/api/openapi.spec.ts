@@ -1,5 +1,5 @@
 import { errors } from '../../lib/contract/errors'
-import { errorsOf, type Operation, operations } from '../../lib/contract/operations'
+import { listErrors, type Operation, operations } from '../../lib/contract/operations'
 import { openApiDocument } from '../../lib/http/openapi'
 import { violationsOf } from '../support/browsers/page-checks'
 import { documentedFetch } from '../support/documents/documented'
@@ -61,7 +61,7 @@ test('the API reference describes each operation with its fields, errors and hea
       expect(section).toMatch(
         new RegExp(`<dt><code>${field}</code> (string|boolean|integer|array of|object)`),
       )
-    for (const code of errorsOf(operation))
+    for (const code of listErrors(operation))
       expect(section).toMatch(
         new RegExp(
           `<dt><code>${errors[code].status}</code>.* <code>${code}</code>.*</dt><dd>\\w`,

@@ -7,7 +7,7 @@ import { readKnownBrowser } from '../../lib/password/known-browser'
 import { resetPassword } from '../../lib/password/reset'
 import { makeChallenge } from '../../lib/second-factor/challenge'
 import { findFactor } from '../../lib/second-factor/find'
-import { userOfIdentity } from '../../lib/sso/identity'
+import { findOrLinkUser } from '../../lib/sso/identity'
 import { linkUser, unlinkUser } from '../../lib/sso/manage/connections'
 import {
   disableUser,
@@ -512,7 +512,7 @@ test('a user with a second factor is not linked to an identity by email while a 
     const user = await newFactorUser(sql, { email: `ada@${domain}` })
     await sql('UPDATE users SET password_policy = $2 WHERE id = $1', [user.id, policy])
     const arrive = () =>
-      userOfIdentity(connection, identity, async () => ({
+      findOrLinkUser(connection, identity, async () => ({
         email: user.email,
         isVerified: true,
       }))
@@ -545,7 +545,7 @@ test('a user with a second factor is linked to an identity by email if the passw
     await sql('UPDATE users SET password_policy = $2 WHERE id = $1', [user.id, policy])
     const identity = { issuer: 'https://idp.example.com', subject: 'ada' }
     const contact = async () => ({ email: user.email, isVerified: true })
-    expect(await userOfIdentity(connection, identity, contact)).toBe(user.id)
+    expect(await findOrLinkUser(connection, identity, contact)).toBe(user.id)
     expect((await signIn(user)).outcome).toBe('400 SIGN_IN_INVALID')
     await sql(`UPDATE users SET password_policy = 'allowed' WHERE id = $1`, [user.id])
     await challengeOf(user) // the second factor is kept

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { emailDomain } from '../../lib/contract/email-address'
 import * as routes from '../../lib/contract/routes'
 import { decrypt } from '../../lib/second-factor/encryption'
-import { asciiDomain } from '../../lib/sso/connection'
+import { parseDomain } from '../../lib/sso/connection'
 import {
   endPasswordSessions,
   linkUser,
@@ -130,7 +130,7 @@ test('ends password sessions of users whose domain is stored in ASCII or in Unic
      FROM unnest($1::uuid[]) AS id, unnest(ARRAY['password', NULL, 'sso', 'code']) AS method`,
     [users],
   )
-  const domains = [domain, asciiDomain(of('bücher'))!]
+  const domains = [domain, parseDomain(of('bücher'))!]
   await addHere({ domains })
   expect(await endPasswordSessions(domains)).toBe(3)
   const live = await sql(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { certificateText } from '../../lib/sso/saml/certificates'
+import { describeCertificate } from '../../lib/sso/saml/certificates'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { responseTo, SamlVisitor } from '../support/browsers/saml-visitor'
 import { errorOf } from '../support/browsers/sso-visitor'
@@ -118,8 +118,8 @@ test('adds a working connection, and updates the certificate of the provider', a
   const updated = await connections(['update', slug, '--metadata', '-'], both)
   expect([updated.code, updated.stderr]).toEqual([0, ''])
   expect(certificateLines(updated.stdout)).toEqual([
-    `  certificate added: ${certificateText(nextKey.certificate)}`,
-    `Certificate kept: ${certificateText(certificates[0]!)}`,
+    `  certificate added: ${describeCertificate(nextKey.certificate)}`,
+    `Certificate kept: ${describeCertificate(certificates[0]!)}`,
   ])
   for (const key of [{}, nextKey]) expect(await signIn(url, key)).toBeNull()
   const last = await connections(
@@ -127,8 +127,8 @@ test('adds a working connection, and updates the certificate of the provider', a
     metadataOf(provider, { certificates: [nextKey.certificate] }),
   )
   expect(certificateLines(last.stdout)).toEqual([
-    `  certificate removed: ${certificateText(certificates[0]!)}`,
-    `Certificate kept: ${certificateText(nextKey.certificate)}`,
+    `  certificate removed: ${describeCertificate(certificates[0]!)}`,
+    `Certificate kept: ${describeCertificate(nextKey.certificate)}`,
   ])
   expect(await signIn(url)).toBe('response_invalid')
   expect(await signIn(url, nextKey)).toBeNull()
@@ -269,7 +269,7 @@ test('updates the given fields, fetches metadata, and signs requests if the meta
     'emailAttribute: upn → none',
   )
   expect((await update(...fetched)).stdout).toBe(
-    `Updated ${slug}. Nothing has changed.\nCertificate kept: ${certificateText(certificates[0]!)}\n`,
+    `Updated ${slug}. Nothing has changed.\nCertificate kept: ${describeCertificate(certificates[0]!)}\n`,
   )
   expect(await keys()).toEqual(encrypted)
   for (const [parameters, message] of [

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import * as routes from '../../lib/contract/routes'
 import { signIn } from '../../lib/password/sign-in'
 import { makeChallenge } from '../../lib/second-factor/challenge'
-import { confirmEnrolment, removeSecondFactorOf } from '../../lib/second-factor/change'
+import { confirmEnrolment, removeOwnSecondFactor } from '../../lib/second-factor/change'
 import { newTotpSecret } from '../../lib/second-factor/codes'
 import { encrypt } from '../../lib/second-factor/encryption'
 import { findFactor } from '../../lib/second-factor/find'
 import { signInWithSecondFactor } from '../../lib/second-factor/sign-in'
 import type { Connection } from '../../lib/sso/connection'
-import { userOfIdentity } from '../../lib/sso/identity'
+import { findOrLinkUser } from '../../lib/sso/identity'
 import { disableUser, enableUser, signOutUser } from '../../lib/user/user'
 import { addTestConnection } from '../support/databases/connection'
 import {
@@ -105,7 +105,7 @@ const arrivals: [
     'a first sign-in through a connection',
     'identity_second_factor',
     ({ email }, connection) =>
-      userOfIdentity(connection, { issuer: 'x', subject: randomUUID() }, async () => ({
+      findOrLinkUser(connection, { issuer: 'x', subject: randomUUID() }, async () => ({
         email,
         isVerified: true,
       })),
@@ -242,7 +242,7 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
     }),
   ),
   'disabling the user': secondSteps(({ id }) => disableUser(id)),
-  'removing the factor': secondSteps(({ id }) => removeSecondFactorOf(id, 'en')),
+  'removing the factor': secondSteps(({ id }) => removeOwnSecondFactor(id, 'en')),
 }
 for (const [what, prepare] of Object.entries(rivals))
   test(`${what} during sign-ins leaves no session that started earlier`, async ({

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page, Response } from 'playwright/test'
-import { pathOf } from '../../app/preview/states'
+import { createPath } from '../../app/preview/states'
 import { project } from '../../bin/dev/local'
 import { mailKinds } from '../../lib/mail/kinds'
 import { complaintsOf, problemsOf, violationsOf } from '../support/browsers/page-checks'
@@ -95,7 +95,7 @@ test('the preview shows one state in a language and a scheme, or all states toge
   url,
 }) => {
   const complaints = complaintsOf(page.context())
-  await page.goto(`${url}${pathOf('sso: used or expired')}?language=ar&scheme=dark`)
+  await page.goto(`${url}${createPath('sso: used or expired')}?language=ar&scheme=dark`)
   await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })
   await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
   const background = await page.evaluate(
@@ -117,7 +117,7 @@ test('the preview shows each email in a language and a scheme', async () => {
   const url = await previewOf('all')
   const load = async (name: string, scheme: string) => {
     const look = `language=de&scheme=${scheme}`
-    return (await fetch(`${url}${pathOf(name)}?${look}`)).text()
+    return (await fetch(`${url}${createPath(name)}?${look}`)).text()
   }
   for (const kind of Object.keys(mailKinds)) {
     for (const scheme of ['light', 'dark']) {

@@ -1,5 +1,5 @@
 import { textsFor } from '../texts/language'
-import { inRelativeTime } from '../texts/relative-time'
+import { formatRelativeTime } from '../texts/relative-time'
 import { escapeHtml } from './escape-html'
 import { plainPage } from './plain-page'
 
@@ -24,7 +24,7 @@ export function substitutePage(
   // into the HTML.
   const [href, text] = links[name] ?? ['', texts.rateLimitedPage.reload]
   const paragraph = escapeHtml(
-    body.replace('{when}', inRelativeTime(resetSeconds, texts.language)),
+    body.replace('{when}', formatRelativeTime(resetSeconds, texts.language)),
   )
 
   return plainPage(

@@ -27,7 +27,7 @@ export function parseEmailAddress(text: string): string | null {
 
   if (local.startsWith('.') || local.endsWith('.') || local.includes('..')) return null
 
-  const ascii = domainInAscii(domain)
+  const ascii = toAsciiDomain(domain)
   const address = `${local}@${ascii}`
 
   return ascii !== null && address.length <= maxLength ? address : null
@@ -47,7 +47,7 @@ export function emailForms(text: string): EmailForms | null {
   // first, because the conversion maps a capital ẞ to “ss”
   const given = text.toLowerCase()
   const ascii = parseEmailAddress(given)
-  return ascii === null ? null : [given, ascii, inUnicode(ascii)]
+  return ascii === null ? null : [given, ascii, toUnicode(ascii)]
 }
 
 /**
@@ -66,11 +66,11 @@ export function parseEmail(text: string): EmailForms {
  */
 export function emailDomain(email: string): string {
   const domain = email.slice(email.lastIndexOf('@') + 1)
-  return domainInAscii(domain) ?? domain
+  return toAsciiDomain(domain) ?? domain
 }
 
 /** Converts the ASCII domain of an email address to Unicode. */
-export function inUnicode(address: string): string {
+export function toUnicode(address: string): string {
   const domain = address.lastIndexOf('@') + 1
   return address.slice(0, domain) + domainInUnicode(address.slice(domain))
 }
@@ -79,7 +79,7 @@ export function inUnicode(address: string): string {
  * Returns a host name in ASCII (RFC 5891) and lower case. Null if it is invalid or a
  * non-canonical encoding.
  */
-export function domainInAscii(text: string): string | null {
+export function toAsciiDomain(text: string): string | null {
   // the time of the conversion grows with the square of the length
   if (text.length > maxDomainLength) return null
 

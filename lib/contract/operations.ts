@@ -51,7 +51,7 @@ export type Operation = {
    * its own rate limit.
    */
   crossOrigin?: boolean
-  /** The errors specific to the operation. `errorsOf` adds the common ones. */
+  /** The errors specific to the operation. `listErrors` adds the common ones. */
   errors?: readonly ErrorCode[]
   /** Examples of issues in its VALIDATION_ERROR, except for a body that is not JSON. */
   issueExamples?: Record<string, Issue>
@@ -478,7 +478,7 @@ export function allowedMethods({
 }
 
 /** Returns the codes of the errors that an operation can respond with. */
-export function errorsOf({
+export function listErrors({
   path,
   request,
   session,

@@ -79,7 +79,7 @@ export function readSignedId(
 }
 
 /** Returns 32 hex digits as a UUID. */
-export function uuidOf(hex: string): string {
+export function readUuid(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 

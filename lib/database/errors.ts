@@ -22,7 +22,7 @@ export class NothingChanged extends Error {
  * null for any other error.
  */
 export function asUnavailable(error: unknown): ApiError | null {
-  const causes = causesOf(error)
+  const causes = listCauses(error)
   const details = causes.map(
     (cause) => `${errorCode(cause) ?? ''} ${driverMessage(cause) ?? cause.message}`,
   )
@@ -41,8 +41,8 @@ export function asUnavailable(error: unknown): ApiError | null {
   })
 }
 
-const anyOf = (...patterns: string[]) => new RegExp(patterns.join('|'))
-const rolledBack = anyOf(
+const compile = (...patterns: string[]) => new RegExp(patterns.join('|'))
+const rolledBack = compile(
   'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
   'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
   '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT was sent
@@ -58,7 +58,7 @@ const rolledBack = anyOf(
   '^08P01 (query_wait_timeout|client_idle_timeout|server shutting down)$',
 )
 // 57P02: another PostgreSQL process crashed, perhaps just after this one committed.
-const maybeCommitted = anyOf(
+const maybeCommitted = compile(
   '\\b57P02\\b|ECONNRESET|EPIPE|ETIMEDOUT',
   'ConnectionClosed|SocketTimeout', // Prisma's names for ECONNRESET and ETIMEDOUT
   'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // from pg
@@ -67,7 +67,7 @@ const maybeCommitted = anyOf(
   '^(08P01|XX000) ',
 )
 
-function causesOf(error: unknown): Error[] {
+function listCauses(error: unknown): Error[] {
   const causes: Error[] = []
   for (
     let cause = error;

@@ -1,8 +1,8 @@
 import type { Caller } from '../contract/caller'
-import { browserOf, cookieOf } from '../session/cookie'
+import { readBrowser, readCookie } from '../session/cookie'
 import { readBearer, readRefreshToken, verifySessionToken } from '../session/tokens'
 import { env } from '../settings/env'
-import { languageOf } from '../texts/language'
+import { chooseLanguage } from '../texts/language'
 import { readAddress, toNetwork } from './address'
 
 /**
@@ -20,21 +20,21 @@ export function readCaller({ headers }: Request): Caller {
       return toNetwork(this.address)
     },
     get browser() {
-      return browserOf(headers)
+      return readBrowser(headers)
     },
     get knownBrowser() {
-      return cookieOf(headers, 'known')
+      return readCookie(headers, 'known')
     },
     get sessionIds() {
-      const jwt = cookieOf(headers, 'session')
-      sessionIds ??= readSessionIds([jwt], [cookieOf(headers, 'refresh')])
+      const jwt = readCookie(headers, 'session')
+      sessionIds ??= readSessionIds([jwt], [readCookie(headers, 'refresh')])
       return sessionIds
     },
     get device() {
       return readDevice(headers.get('user-agent'))
     },
     get language() {
-      return languageOf(headers)
+      return chooseLanguage(headers)
     },
   }
 }
@@ -48,8 +48,8 @@ export function presentedSessionIds(
   refreshToken: string | null = null,
 ): Promise<string[]> {
   return readSessionIds(
-    [readBearer(headers), cookieOf(headers, 'session')],
-    [refreshToken, cookieOf(headers, 'refresh')],
+    [readBearer(headers), readCookie(headers, 'session')],
+    [refreshToken, readCookie(headers, 'refresh')],
     { mayHaveExpired: true },
   )
 }

@@ -7,7 +7,7 @@ import {
 } from '../contract/errors'
 import {
   allowedMethods,
-  errorsOf,
+  listErrors,
   type Operation,
   operations,
 } from '../contract/operations'
@@ -211,7 +211,7 @@ function describePath(operationId: string, operation: Operation) {
     description: 'At most 16 KiB, uncompressed.',
   }
 
-  const errorResponses = errorsOf(operation).map((code) => [
+  const errorResponses = listErrors(operation).map((code) => [
     errors[code].status,
     describeError(code, operation),
   ])
@@ -300,7 +300,7 @@ function describeError(code: ErrorCode, operation: Operation) {
 /** Describes the 400 of an operation, which several error codes can share. */
 function describeBadRequest(operation: Operation) {
   const { issueExamples = {}, crossOrigin } = operation
-  const codes = errorsOf(operation).filter((code) => errors[code].status === 400)
+  const codes = listErrors(operation).filter((code) => errors[code].status === 400)
 
   const json: Issue = {
     path: [],

@@ -35,11 +35,11 @@ export async function queueResetMail(
 
     // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps
     // again, with a newer snapshot.
-    const [user] = await tx.$queryRaw<{ mayReset: boolean }[]>`
-      SELECT ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${userId} AND disabled_at IS NULL FOR NO KEY UPDATE`
+    const [user] = await tx.$queryRaw<{ mayUsePassword: boolean }[]>`
+      SELECT ${mayUsePassword} AS "mayUsePassword" FROM users WHERE id = ${userId} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
 
-    const kind: MailKindName = user.mayReset ? 'reset' : 'sign-in'
+    const kind: MailKindName = user.mayUsePassword ? 'reset' : 'sign-in'
     const queued = await tx.$executeRaw`
       WITH allowed AS (
         SELECT WHERE ${isWithinCaps(Prisma.sql`${userId}`)}
@@ -85,14 +85,14 @@ export async function queueInvitation(
   language: string,
 ): Promise<boolean> {
   return transaction(async (tx) => {
-    const [user] = await tx.$queryRaw<{ mayChoose: boolean }[]>`
-      SELECT ${mayUsePassword} AS "mayChoose" FROM users
+    const [user] = await tx.$queryRaw<{ mayUsePassword: boolean }[]>`
+      SELECT ${mayUsePassword} AS "mayUsePassword" FROM users
       WHERE id = ${userId} AND disabled_at IS NULL AND (password_hash IS NULL OR NOT ${mayUsePassword})
       FOR NO KEY UPDATE`
 
     if (!user) return false
 
-    const kind: MailKindName = user.mayChoose ? 'invitation' : 'sso-invitation'
+    const kind: MailKindName = user.mayUsePassword ? 'invitation' : 'sso-invitation'
     const queued = await tx.$executeRaw`
       WITH allowed AS MATERIALIZED (
         SELECT WHERE ${isWithinCaps(Prisma.sql`${userId}::uuid`, isInvitation)}

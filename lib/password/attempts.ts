@@ -47,9 +47,9 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = await count(limits)
   deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt deletes the rest
 
-  const byKey = new Map(limits.map(({ key, limit }) => [key, limit]))
-  const exceeded = counters.filter(({ key, count }) => count > byKey.get(key)!)
-  const counted = { keys: [...byKey.keys()], endsAt: counters[0]!.endsAt }
+  const limitByKey = new Map(limits.map(({ key, limit }) => [key, limit]))
+  const exceeded = counters.filter(({ key, count }) => count > limitByKey.get(key)!)
+  const counted = { keys: [...limitByKey.keys()], endsAt: counters[0]!.endsAt }
   if (exceeded.length === 0) return counted
 
   // The statement counts an attempt above a limit if its snapshot lacks concurrent

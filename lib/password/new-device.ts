@@ -5,7 +5,7 @@ import { describeCause, log } from '../log/log'
 import { sendAfterRequest } from '../mail/sender'
 import { sendsMail } from '../settings/env'
 import { readKnownBrowser } from './known-browser'
-import { accountOf } from './sign-in'
+import { readAccount } from './sign-in'
 
 const maxMailsPerDay = 10 // for programs, which sign in often and send no cookie
 
@@ -26,7 +26,7 @@ export async function mailNewDevice(
     })
 
     const signedInAt =
-      readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
+      readKnownBrowser(knownBrowser, readAccount(email))?.signedInAt ?? null
 
     // All sessions since a recent change of the password are still stored. If there is no
     // other, this is the first.

@@ -42,7 +42,7 @@ export async function signIn(
   caller: Caller,
 ): Promise<SignIn> {
   const emails = parseEmail(email)
-  const tried = await attemptOf(emails[1], emails, caller)
+  const tried = await identifyAttempt(emails[1], emails, caller)
   const attempt = await consumeAttempt(tried)
 
   // Tries twice, because a reset, or a concurrent sign-in that upgrades the hash, may
@@ -77,7 +77,7 @@ export async function signIn(
  * Returns what an attempt is counted by. A browser is recognized if it has signed in with
  * the current password.
  */
-export async function attemptOf(
+export async function identifyAttempt(
   account: string,
   emails: string[],
   { network, knownBrowser }: Caller,
@@ -136,7 +136,7 @@ export async function checkPassword(
   password: string,
   caller: Caller,
 ): Promise<string> {
-  const tried = await attemptOf(accountOf(email), [email], caller)
+  const tried = await identifyAttempt(readAccount(email), [email], caller)
   const attempt = await consumeAttempt(tried)
 
   const user = await verify([email], password, attempt)
@@ -152,7 +152,7 @@ export async function checkPassword(
  * Returns the form of an email address by which attempts are counted. An invalid imported
  * address is not converted.
  */
-export function accountOf(email: string): string {
+export function readAccount(email: string): string {
   return emailForms(email)?.[1] ?? email
 }
 

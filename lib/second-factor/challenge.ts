@@ -1,8 +1,8 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Challenge } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { uuidOf } from '../crypto/token'
-import { cookieOf } from '../session/cookie'
+import { readUuid } from '../crypto/token'
+import { readCookie } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'
 
@@ -40,7 +40,7 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   const bytes = Buffer.from(challenge, 'base64url')
   const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
   const [userId, sessionId] = [0, idBytes].map((start) =>
-    uuidOf(signed.toString('hex', start, start + idBytes)),
+    readUuid(signed.toString('hex', start, start + idBytes)),
   )
   const user = await findFactor(userId!)
   const expiresAt = signed.readUInt32BE(2 * idBytes)
@@ -60,7 +60,7 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
 export async function findBrowserChallenge(
   headers: Headers,
 ): Promise<{ challenge: string; email: string } | null> {
-  const challenge = cookieOf(headers, 'challenge')
+  const challenge = readCookie(headers, 'challenge')
   const user = challenge && (await findChallenged(challenge))
   return user ? { challenge, email: user.email } : null
 }

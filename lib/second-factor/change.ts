@@ -157,7 +157,7 @@ export async function removeSecondFactor(
  * Switches the second factor off, for an operator. Returns how many sessions ended, or
  * null if it was already off.
  */
-export async function removeSecondFactorOf(
+export async function removeOwnSecondFactor(
   userId: string,
   language: string,
 ): Promise<number | null> {

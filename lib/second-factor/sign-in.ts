@@ -6,8 +6,8 @@ import { notice } from '../mail/outbox'
 import type { Counted } from '../password/attempts'
 import { makeKnownBrowser } from '../password/known-browser'
 import {
-  accountOf,
-  attemptOf,
+  identifyAttempt,
+  readAccount,
   type SignIn,
   startPasswordSession,
 } from '../password/sign-in'
@@ -29,8 +29,8 @@ export async function signInWithSecondFactor(
 
   const { proof, attempt } = await checkCode(user, given, caller)
 
-  const { account, browser } = await attemptOf(
-    accountOf(user.email),
+  const { account, browser } = await identifyAttempt(
+    readAccount(user.email),
     [user.email],
     caller,
   )

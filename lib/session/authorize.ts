@@ -2,7 +2,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { hashSecret, newSecret } from '../crypto/token'
 import { isUnexpired } from '../database/conditions'
 import { prisma } from '../database/prisma'
-import { cookieOf } from './cookie'
+import { readCookie } from './cookie'
 import { findRefreshableSession, findSession, type LiveSession } from './find'
 
 const maxStateLength = 1_000
@@ -38,7 +38,7 @@ export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
  * expired.
  */
 export async function findBrowserSession(headers: Headers): Promise<LiveSession | null> {
-  const token = cookieOf(headers, 'session')
+  const token = readCookie(headers, 'session')
   const session = token ? await findSession(token) : null
 
   return session ?? findRenewableSession(headers)
@@ -51,7 +51,7 @@ export async function findBrowserSession(headers: Headers): Promise<LiveSession 
 export async function findRenewableSession(
   headers: Headers,
 ): Promise<LiveSession | null> {
-  const refreshToken = cookieOf(headers, 'refresh')
+  const refreshToken = readCookie(headers, 'refresh')
   return refreshToken ? findRefreshableSession(refreshToken) : null
 }
 

@@ -50,8 +50,8 @@ export function browserCookie(current: string | null): string {
 }
 
 /** Returns the ID in the cookie from `browserCookie`, or null. */
-export function browserOf(headers: Headers): string | null {
-  const value = cookieOf(headers, 'browser')
+export function readBrowser(headers: Headers): string | null {
+  const value = readCookie(headers, 'browser')
   return value && /^[\w-]{43}$/.test(value) ? value : null
 }
 
@@ -76,7 +76,7 @@ export function challengeCookie(challenge: string | null): string {
 }
 
 /** Returns the unverified value of a request's cookie, or null if there is none. */
-export function cookieOf(headers: Headers, name: CookieName): string | null {
+export function readCookie(headers: Headers, name: CookieName): string | null {
   const prefix = `${cookieName(name)}=`
   const cookies = headers.get('cookie')?.split(/; */) ?? []
   return cookies.find((cookie) => cookie.startsWith(prefix))?.slice(prefix.length) || null

@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { beganWithPassword, isUnexpired, mayUsePassword } from '../database/conditions'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
-import { cookieOf } from './cookie'
+import { readCookie } from './cookie'
 import {
   type PresentedClaims,
   readBearer,
@@ -45,7 +45,7 @@ export async function requireSession(
 export async function readSessionToken(
   headers: Headers,
 ): Promise<PresentedClaims | null> {
-  const token = readBearer(headers) ?? cookieOf(headers, 'session')
+  const token = readBearer(headers) ?? readCookie(headers, 'session')
   return token ? verifySessionToken(token) : null
 }
 

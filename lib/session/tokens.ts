@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 import { lifetimes } from '../contract/lifetimes'
-import { readSignedId, signId, signJwt, uuidOf } from '../crypto/token'
+import { readSignedId, readUuid, signId, signJwt } from '../crypto/token'
 import { env } from '../settings/env'
 
 /** What a session JWT states. Times are in seconds since 1970, by the database's clock. */
@@ -133,7 +133,7 @@ export function makeRefreshToken({ sessionId, generation }: Refresh): string {
  */
 export function readRefreshToken(token: string): Refresh | null {
   const read = readSignedId(env().SESSION_SIGNING_KEYS.refreshKeys, token)
-  return read && { sessionId: uuidOf(read.id), generation: read.number }
+  return read && { sessionId: readUuid(read.id), generation: read.number }
 }
 
 /** Returns the token in the header `Authorization` (RFC 6750), or null. */

@@ -9,7 +9,7 @@ type Bounds = Omit<CodeBounds, 'connectionId'>
  * Issues a code for the user of an identity. It works only while the connection is enabled
  * and the user is linked. Throws SignInRejected if the user is no longer linked.
  */
-export async function issueCodeOfIdentity(
+export async function issueIdentityCode(
   userId: string,
   connectionId: string,
   identity: Subject,

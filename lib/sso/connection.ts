@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { domainInAscii } from '../contract/email-address'
+import { toAsciiDomain } from '../contract/email-address'
 import { type Prisma, prisma } from '../database/prisma'
 import { OidcSettings } from './oidc/settings'
 import { SamlSettings } from './saml/settings'
@@ -53,8 +53,8 @@ export async function findConnection(slug: string): Promise<Connection | null> {
 /**
  * Returns the slug of the enabled connection that an email address belongs to, or null.
  */
-export async function findConnectionOfEmail(email: string): Promise<string | null> {
-  const domain = domainOf(email)
+export async function findConnectionByEmail(email: string): Promise<string | null> {
+  const domain = readDomain(email)
   if (!domain) return null
 
   const row = await prisma().connectionDomain.findFirst({
@@ -69,7 +69,7 @@ export async function findConnectionOfEmail(email: string): Promise<string | nul
  * Returns the connections that the sign-in page lists. `gt: ''` excludes no row, but
  * makes PostgreSQL read by key.
  */
-export async function signInChoices(): Promise<{
+export async function listSignInChoices(): Promise<{
   listed: { slug: string; name: string }[]
   any: boolean
 }> {
@@ -87,17 +87,17 @@ export async function signInChoices(): Promise<{
 }
 
 /** Returns the domain of an email address in its ASCII form (RFC 5891), or null. */
-export function domainOf(email: string): string | null {
+export function readDomain(email: string): string | null {
   const at = email.lastIndexOf('@')
-  return at < 0 ? null : asciiDomain(email.slice(at + 1))
+  return at < 0 ? null : parseDomain(email.slice(at + 1))
 }
 
 /**
  * Returns a domain in ASCII and lower case, or null if the text is not a domain of
  * several labels.
  */
-export function asciiDomain(text: string): string | null {
-  const domain = domainInAscii(text)
+export function parseDomain(text: string): string | null {
+  const domain = toAsciiDomain(text)
   return domain?.includes('.') ? domain : null
 }
 
@@ -105,7 +105,7 @@ export function asciiDomain(text: string): string | null {
  * Returns the path at which a sign-in through a connection starts. `reason` is a
  * parameter that explains the start.
  */
-export function startPath(
+export function createStartPath(
   slug: string,
   next?: string | null,
   reason?: 'unsolicited' | 'again' | 'again=new',

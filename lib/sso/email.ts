@@ -5,7 +5,7 @@ import { SignInRejected } from './rejection'
  * Returns the only address in `given`, ignoring case (A–Z). Without any address, `others`
  * decide the rejection.
  */
-export function soleAddress(given: string[], others: string[]): string {
+export function pickSoleAddress(given: string[], others: string[]): string {
   const [address, another] = new Map(given.map((text) => [foldCase(text), text])).values()
   if (another !== undefined) throw new SignInRejected('email_several', 'no_access')
   if (address !== undefined) return address

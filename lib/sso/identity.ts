@@ -1,13 +1,13 @@
 import {
   emailDomain,
   foldCase,
-  inUnicode,
   parseEmailAddress,
+  toUnicode,
 } from '../contract/email-address'
 import { mayUsePassword } from '../database/conditions'
 import { prisma } from '../database/prisma'
 import { type Transaction, transaction } from '../database/transaction'
-import { asciiDomain, type Connection, domainOf } from './connection'
+import { type Connection, parseDomain, readDomain } from './connection'
 import { SignInRejected } from './rejection'
 
 /**
@@ -33,7 +33,7 @@ const locks = { subject: 71_001, email: 71_002 } // the classes of two advisory 
  * Returns the user of an identity. If allowed, links a user by email or creates one.
  * Throws SignInRejected.
  */
-export async function userOfIdentity(
+export async function findOrLinkUser(
   connection: Connection,
   identity: Subject,
   contact: () => Promise<Contact>,
@@ -89,7 +89,7 @@ export function isSameSubject({ subject, isEmail }: Subject, known: string): boo
   return isEmail === true && foldCase(subject) === foldCase(known)
 }
 
-/** Returns the error instead of throwing it, see `userOfIdentity`. */
+/** Returns the error instead of throwing it, see `findOrLinkUser`. */
 async function link(
   tx: Transaction,
   connection: Connection,
@@ -122,7 +122,7 @@ async function lockUserByEmail(
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
       second_factor_at IS NOT NULL AND ${mayUsePassword} AS "needsSecondFactor",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
-    FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
+    FROM users WHERE email = ANY (${[email, toUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
     FOR KEY SHARE`
 
   return found
@@ -161,7 +161,7 @@ async function checkEmail(connection: Connection, contact: Contact): Promise<str
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
 
   const address = parseEmailAddress(email)
-  const domain = address && domainOf(address)
+  const domain = address && readDomain(address)
 
   // ASCII only, because other letters can look like ASCII letters, or become ASCII
   // letters in lower case.
@@ -174,7 +174,7 @@ async function checkEmail(connection: Connection, contact: Contact): Promise<str
 
   const isForeign =
     hostedDomain !== undefined &&
-    !(await owns(connection, asciiDomain(hostedDomain ?? '')))
+    !(await owns(connection, parseDomain(hostedDomain ?? '')))
   if (isForeign) throw new SignInRejected('email_hosted_domain', 'no_access')
 
   return address.toLowerCase()

@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { cookieOf, setCookie } from '../session/cookie'
+import { readCookie, setCookie } from '../session/cookie'
 
 /**
  * What the provider must ask for: another account (after one without access), or a new
@@ -19,7 +19,7 @@ type Rejected = { account: string | undefined; connection: string }
  * Returns the cookie for the next start of a sign-in. Null deletes it. Stores the account
  * if it is an email address.
  */
-export function askCookie(ask: Ask | null, rejected?: Rejected): string {
+export function createAskCookie(ask: Ask | null, rejected?: Rejected): string {
   if (ask === null) return setCookie('ask', '', 0)
 
   const { account = '', connection } = rejected ?? {}
@@ -34,12 +34,12 @@ export function askCookie(ask: Ask | null, rejected?: Rejected): string {
  * Returns what the next start asks for, the address that had no access, and the slug of
  * its connection. Each can be null.
  */
-export function askOf(headers: Headers): {
+export function readAsk(headers: Headers): {
   ask: Ask | null
   address: string | null
   connection: string | null
 } {
-  const cookie = cookieOf(headers, 'ask') ?? ''
+  const cookie = readCookie(headers, 'ask') ?? ''
   const [, ask = null, account = '', connection = null] =
     /^ask-(account|login)\.([\w-]*)(?:\.([a-z0-9-]+))?$/.exec(cookie) ?? []
 
@@ -62,10 +62,10 @@ function isAddress(text: string): boolean {
 
 /** Whether this browser has a restarted sign-in that has not ended yet. */
 export function hasBegunAgain(headers: Headers): boolean {
-  return cookieOf(headers, 'again') === again
+  return readCookie(headers, 'again') === again
 }
 
 /** Returns the `Set-Cookie` value that stores whether a sign-in was restarted. */
-export function beganAgain(has: boolean): string {
+export function createAgainCookie(has: boolean): string {
   return has ? setCookie('again', again, lifetimes.signIn) : setCookie('again', '', 0)
 }

@@ -11,7 +11,7 @@ export type Secrets = Record<string, string>
 
 /**
  * Encrypts secrets with the first key of ENCRYPTION_KEY, and binds them to values from
- * `bindingOf`.
+ * `createBinding`.
  */
 export function encryptSecrets(
   secrets: Secrets,
@@ -31,7 +31,7 @@ export async function decryptSecrets(
     const secrets = await decryptText(
       connection.encryptedSecrets ?? '',
       'connection-secrets',
-      bindingOf(connection),
+      createBinding(connection),
     )
 
     if (secrets === null)
@@ -49,7 +49,7 @@ export async function decryptSecrets(
  * The values that the secrets of a connection are bound to. Decryption fails if any of
  * them has changed.
  */
-export function bindingOf({
+export function createBinding({
   id,
   settings,
 }: Pick<Connection, 'id' | 'settings'>): Record<string, string> {

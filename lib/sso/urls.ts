@@ -20,11 +20,11 @@ export function ssoUrl(
 export const ProviderUrl = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
   .refine(
-    (value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))),
+    (value) => /^https:/i.test(value) || (!isHttps() && isLoopback(readHost(value))),
     'must begin with https://',
   )
 
 /** Returns the host name in a URL, or an empty text. */
-export function hostOf(url: string): string {
+export function readHost(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : ''
 }

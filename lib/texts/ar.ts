@@ -3,15 +3,16 @@ import {
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { Texts } from './en'
-import { inUnits } from './relative-time'
+import { divideTime } from './relative-time'
 
 // In the nominative, such as “دقيقتان”, because the texts use “مدة صلاحيته …”, not “لمدة
 // …”.
-const codeLifetime = lifetimes.code === 60 ? 'دقيقة واحدة' : inUnits(lifetimes.code, 'ar')
-const signInLifetime = inUnits(lifetimes.signIn, 'ar')
+const codeLifetime =
+  lifetimes.code === 60 ? 'دقيقة واحدة' : divideTime(lifetimes.code, 'ar')
+const signInLifetime = divideTime(lifetimes.signIn, 'ar')
 const tokenLifetime =
-  lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : inUnits(lifetimes.resetToken, 'ar')
-const invitationLifetime = inUnits(lifetimes.invitation, 'ar')
+  lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : divideTime(lifetimes.resetToken, 'ar')
+const invitationLifetime = divideTime(lifetimes.invitation, 'ar')
 
 /** Prevents an inserted name or address from reordering the Arabic text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`

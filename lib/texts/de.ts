@@ -3,12 +3,13 @@ import {
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { Texts } from './en'
-import { inUnits } from './relative-time'
+import { divideTime } from './relative-time'
 
-const codeLifetime = lifetimes.code === 60 ? 'eine Minute' : inUnits(lifetimes.code, 'de')
-const signInLifetime = inUnits(lifetimes.signIn, 'de')
-const tokenLifetime = inUnits(lifetimes.resetToken, 'de')
-const invitationLifetime = inUnits(lifetimes.invitation, 'de')
+const codeLifetime =
+  lifetimes.code === 60 ? 'eine Minute' : divideTime(lifetimes.code, 'de')
+const signInLifetime = divideTime(lifetimes.signIn, 'de')
+const tokenLifetime = divideTime(lifetimes.resetToken, 'de')
+const invitationLifetime = divideTime(lifetimes.invitation, 'de')
 
 export const de = (app: string, passwordMinLength: number): Texts => ({
   language: 'de',

@@ -3,12 +3,13 @@ import {
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { PasswordIssueCode } from '../contract/schemas'
-import { inUnits } from './relative-time'
+import { divideTime } from './relative-time'
 
-const codeLifetime = lifetimes.code === 60 ? 'one minute' : inUnits(lifetimes.code, 'en')
-const signInLifetime = inUnits(lifetimes.signIn, 'en')
-const tokenLifetime = inUnits(lifetimes.resetToken, 'en')
-const invitationLifetime = inUnits(lifetimes.invitation, 'en')
+const codeLifetime =
+  lifetimes.code === 60 ? 'one minute' : divideTime(lifetimes.code, 'en')
+const signInLifetime = divideTime(lifetimes.signIn, 'en')
+const tokenLifetime = divideTime(lifetimes.resetToken, 'en')
+const invitationLifetime = divideTime(lifetimes.invitation, 'en')
 
 /** All texts of the pages. Every other language has the same keys (see `Texts`). */
 export const en = (app: string, passwordMinLength: number) => ({

@@ -3,12 +3,13 @@ import {
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { Texts } from './en'
-import { inUnits } from './relative-time'
+import { divideTime } from './relative-time'
 
-const codeLifetime = lifetimes.code === 60 ? 'un minuto' : inUnits(lifetimes.code, 'es')
-const signInLifetime = inUnits(lifetimes.signIn, 'es')
-const tokenLifetime = inUnits(lifetimes.resetToken, 'es')
-const invitationLifetime = inUnits(lifetimes.invitation, 'es')
+const codeLifetime =
+  lifetimes.code === 60 ? 'un minuto' : divideTime(lifetimes.code, 'es')
+const signInLifetime = divideTime(lifetimes.signIn, 'es')
+const tokenLifetime = divideTime(lifetimes.resetToken, 'es')
+const invitationLifetime = divideTime(lifetimes.invitation, 'es')
 
 export const es = (app: string, passwordMinLength: number): Texts => ({
   language: 'es',

@@ -3,12 +3,13 @@ import {
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { Texts } from './en'
-import { inUnits } from './relative-time'
+import { divideTime } from './relative-time'
 
-const codeLifetime = lifetimes.code === 60 ? 'une minute' : inUnits(lifetimes.code, 'fr')
-const signInLifetime = inUnits(lifetimes.signIn, 'fr')
-const tokenLifetime = inUnits(lifetimes.resetToken, 'fr')
-const invitationLifetime = inUnits(lifetimes.invitation, 'fr')
+const codeLifetime =
+  lifetimes.code === 60 ? 'une minute' : divideTime(lifetimes.code, 'fr')
+const signInLifetime = divideTime(lifetimes.signIn, 'fr')
+const tokenLifetime = divideTime(lifetimes.resetToken, 'fr')
+const invitationLifetime = divideTime(lifetimes.invitation, 'fr')
 
 export const fr = (app: string, passwordMinLength: number): Texts => ({
   language: 'fr',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { languageOf, preferredLanguage } from './language'
+import { chooseLanguage, preferredLanguage } from './language'
 
 const preferred = {
   '': 'en',
@@ -25,7 +25,7 @@ for (const [header, language] of Object.entries(preferred))
 
 test('a language that the user chose takes precedence over Accept-Language, if it exists', () => {
   const chosen = (cookie: string) =>
-    languageOf(new Headers({ Cookie: cookie, 'Accept-Language': 'de' }))
+    chooseLanguage(new Headers({ Cookie: cookie, 'Accept-Language': 'de' }))
   expect(chosen('session=x; language=fr')).toBe('fr')
   expect(chosen('language=xx')).toBe('de')
 })

@@ -31,14 +31,14 @@ export async function texts(): Promise<Texts> {
 
 /** Returns the texts of the pages in the best language for the headers of a request. */
 export function textsFor(requestHeaders: Headers): Texts {
-  return textsIn(languageOf(requestHeaders))
+  return textsIn(chooseLanguage(requestHeaders))
 }
 
 /**
  * Returns the language that the user chose in the footer, or else the best for
  * `Accept-Language`.
  */
-export function languageOf(requestHeaders: Headers): Language {
+export function chooseLanguage(requestHeaders: Headers): Language {
   const [, chosen = ''] =
     /(?:^|; ?)language=([a-z]{2})(?:;|$)/.exec(requestHeaders.get('cookie') ?? '') ?? []
   return isLanguage(chosen)
@@ -50,8 +50,8 @@ export function languageOf(requestHeaders: Headers): Language {
  * Returns the locale for dates: the first regional form of the page's language in
  * `Accept-Language`, such as en-GB.
  */
-export function localeOf(requestHeaders: Headers): string {
-  const language = languageOf(requestHeaders)
+export function readLocale(requestHeaders: Headers): string {
+  const language = chooseLanguage(requestHeaders)
   const header = requestHeaders.get('accept-language')?.slice(0, maxHeaderLength) ?? ''
   return (
     new RegExp(`\\b${language}-(?:[a-z]{2}|\\d{3})\\b`, 'i').exec(header)?.[0] ?? language

@@ -4,7 +4,7 @@ const units = { day: 24 * 60 * 60, hour: 60 * 60, minute: 60, second: 1 }
  * Formats how far an instant is from now, such as “in 12 minutes”, “in 7 days” or “2
  * hours ago”.
  */
-export function inRelativeTime(seconds: number, language: string): string {
+export function formatRelativeTime(seconds: number, language: string): string {
   const [unit, size] = Object.entries(units).find(
     ([, size]) => Math.abs(seconds) >= 1.5 * size,
   ) ?? ['second', 1]
@@ -15,7 +15,7 @@ export function inRelativeTime(seconds: number, language: string): string {
 }
 
 /** Formats a duration, such as “1 minute” or “7 days”. */
-export function inUnits(seconds: number, language: string): string {
+export function divideTime(seconds: number, language: string): string {
   const [unit, size] = Object.entries(units).find(([, size]) => seconds % size === 0)!
   return new Intl.NumberFormat(language, {
     style: 'unit',

@@ -4,7 +4,7 @@
 import PQueue from 'p-queue'
 import { type Look, readLook, showInScheme } from '@/app/preview/look'
 import { makeOverview } from '@/app/preview/overview'
-import { type LinkState, pathOf, type State, states } from '@/app/preview/states'
+import { createPath, type LinkState, type State, states } from '@/app/preview/states'
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { substitutePage } from '@/lib/brand/substitute-page'
 import { exchangeSsoCode } from '@/lib/code/exchange'
@@ -41,7 +41,7 @@ export async function GET(request: Request): Promise<Response> {
   if (pathname === '/preview')
     return new Response(makeOverview(names, look, search), { headers: htmlHeaders })
 
-  const name = names.find((each) => pathOf(each) === pathname)
+  const name = names.find((each) => createPath(each) === pathname)
   const state = name && states[name]
   if (state) return opening.add(() => showPage(state, look))
   if (name) return new Response(showMail(name, look), { headers: htmlHeaders })

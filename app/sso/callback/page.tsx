@@ -6,10 +6,10 @@ import { Reference } from '@/app/_ui/reference'
 import { Actions, Screen } from '@/app/_ui/screen'
 import * as routes from '@/lib/contract/routes'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
-import { cookieOf } from '@/lib/session/cookie'
+import { readCookie } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
-import { startPath } from '@/lib/sso/connection'
-import { askOf } from '@/lib/sso/next-sign-in'
+import { createStartPath } from '@/lib/sso/connection'
+import { readAsk } from '@/lib/sso/next-sign-in'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
 import earlyExchangeScript from '../../_ui/inline/early-exchange.inline.js?raw'
@@ -79,7 +79,7 @@ function Landing({
         <SsoLanding
           {...{ app, language, shared, destination, signInUrl, hasCode }}
           texts={landingTexts}
-          hasSession={cookieOf(requestHeaders, 'session') !== null}
+          hasSession={readCookie(requestHeaders, 'session') !== null}
         />
       </NeedsScript>
     </>
@@ -97,12 +97,12 @@ function Rejection({
   const reason = isKnown(error, sso.rejected) ? error : 'other'
   const { title, body } = sso.rejected[reason]
   const { address = null, connection = null } =
-    error === 'no_access' ? askOf(requestHeaders) : {}
+    error === 'no_access' ? readAsk(requestHeaders) : {}
 
   // The same connection first, because the user can choose another account there.
   const links: [url: string, label: string][] = connection
     ? [
-        [startPath(connection, nextUrl), shared.signInAgain],
+        [createStartPath(connection, nextUrl), shared.signInAgain],
         [signInUrl, sso.rejected.no_access.elsewhere],
       ]
     : [[signInUrl, shared.signInAgain]]

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from 'react'
 import { Address } from '@/app/_ui/address'
 import type { PageTexts } from '@/app/_ui/form'
-import { type Outcome, outcomeOf, post } from '@/app/_ui/post'
+import { type Outcome, post, readOutcome } from '@/app/_ui/post'
 import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
 import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
@@ -18,7 +18,7 @@ import { useWait, WaitText } from '@/app/_ui/wait'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
-import { inRelativeTime } from '@/lib/texts/relative-time'
+import { formatRelativeTime } from '@/lib/texts/relative-time'
 
 // at a later retry, the code might have expired
 const lastRetryMs = 0.75 * lifetimes.code * 1_000
@@ -106,7 +106,7 @@ function useLanding({ destination, hasCode, hasSession }: Properties) {
     }
 
     firstAttempt ??= window.earlyExchange
-      ? outcomeOf(window.earlyExchange)
+      ? readOutcome(window.earlyExchange)
       : exchange(code, destination)
     delete window.earlyExchange
     show(firstAttempt)
@@ -218,7 +218,7 @@ function showProblem(kind: ProblemKind, landing: Landing, properties: Properties
       icon={icons[kind]}
       focus={hasCode || kind !== 'no-secret'}
     >
-      <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
+      <p>{body.replace('{when}', () => formatRelativeTime(waitSeconds, language))}</p>
       {canRetry && <WaitText {...{ shared, language, wait }} />}
       {showNextSteps(kind, landing, properties)}
       <Reference id={'requestId' in step ? step.requestId : undefined} shared={shared} />

@@ -1,5 +1,5 @@
 import type { Page, Route } from 'playwright/test'
-import { pathOf, states } from '../../../app/preview/states'
+import { createPath, states } from '../../../app/preview/states'
 import { UsageError } from '../../../lib/usage-error'
 import { addTestConnection } from '../databases/connection'
 import { startServer } from '../servers/server'
@@ -11,7 +11,9 @@ export async function show(page: Page, name: string, language = 'en'): Promise<v
   const { passwords, mail, ...state } = states[name]!
   const url = await previewOf(passwords || mail ? 'all' : 'none')
 
-  await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the page may load forever
+  await page.goto(`${url}${createPath(name)}?language=${language}`, {
+    waitUntil: 'commit',
+  }) // the page may load forever
   await page
     .locator(state.digest ? 'html[data-shown]' : `html[lang=${language}][data-shown]`)
     .waitFor({ state: 'attached' })

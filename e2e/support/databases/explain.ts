@@ -41,10 +41,10 @@ import { endOtherSessions, endSessions } from '../../../lib/session/revoke'
 import { claimAttempt, rejectLoop, startAttempt } from '../../../lib/sso/attempt'
 import {
   findConnection,
-  findConnectionOfEmail,
-  signInChoices,
+  findConnectionByEmail,
+  listSignInChoices,
 } from '../../../lib/sso/connection'
-import { userOfIdentity } from '../../../lib/sso/identity'
+import { findOrLinkUser } from '../../../lib/sso/identity'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
 import { findPresentedWidget } from '../../../lib/widget/session'
 import { caller } from './password-user'
@@ -172,8 +172,8 @@ async function signIn(): Promise<void> {
       VALUES ('acme', 'Acme', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}', true) RETURNING id
     )
     INSERT INTO connection_domains SELECT 'example.com', id FROM added`)
-  await signInChoices()
-  await findConnectionOfEmail(email)
+  await listSignInChoices()
+  await findConnectionByEmail(email)
   const connection = (await findConnection('acme'))!
   const { state } = await startAttempt(connection.id, 'browser', null)
   const overSaml = await startAttempt(connection.id, 'browser', null)
@@ -190,7 +190,7 @@ async function signIn(): Promise<void> {
     () => {},
   ) // the attempt was already used
   for (const address of [email, 'grace@example.com', email])
-    await userOfIdentity(
+    await findOrLinkUser(
       connection,
       { issuer: connection.settings.issuer, subject: address },
       async () => ({

@@ -1,6 +1,6 @@
 import { log } from '../../log/log'
 import { isSaml } from '../connection'
-import { expiringCertificates } from '../saml/certificates'
+import { findExpiringCertificates } from '../saml/certificates'
 import { listConnections } from './connections'
 
 /** Logs the connections whose certificates expire within 30 days. Call it daily. */
@@ -9,7 +9,7 @@ export async function logExpiringCertificates(): Promise<void> {
   const enabled = connections.filter(isSaml).filter(({ disabledAt }) => !disabledAt)
 
   for (const { slug, settings } of enabled)
-    for (const { whose, endsAt } of expiringCertificates(settings)) {
+    for (const { whose, endsAt } of findExpiringCertificates(settings)) {
       const found = {
         connection: slug,
         check: 'certificate_expires',

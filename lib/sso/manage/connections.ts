@@ -6,7 +6,7 @@ import { codeIsUsable, lockUsers, revokeSessions } from '../../session/revoke'
 import { UsageError } from '../../usage-error'
 import { type Connection, ConnectionSettings, type Row } from '../connection'
 import type { Subject } from '../identity'
-import { bindingOf, encryptSecrets, type Secrets } from '../secrets'
+import { createBinding, encryptSecrets, type Secrets } from '../secrets'
 
 const batchSize = 500
 const rowsAtOnce = 10_000
@@ -35,7 +35,7 @@ export async function addConnection({
 }: NewConnection): Promise<void> {
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
-  const encrypted = await encryptSecrets(secrets, bindingOf({ id, settings }))
+  const encrypted = await encryptSecrets(secrets, createBinding({ id, settings }))
 
   await transaction(async (tx) => {
     const added = await tx.connection.createMany({
@@ -179,7 +179,7 @@ export async function updateConnection(
   const { id, slug } = before
   const { settings = before.settings, secrets } = change
   const encryptedSecrets = secrets
-    ? await encryptSecrets(secrets, bindingOf({ id, settings }))
+    ? await encryptSecrets(secrets, createBinding({ id, settings }))
     : before.encryptedSecrets
 
   const { name, provision, listed, allowPasswords, sessionHours } = change
@@ -325,7 +325,7 @@ export async function unlinkUser(userId: string, connectionId: string) {
 }
 
 /** Returns the issuers for which a connection has an identity with this subject. */
-export async function issuersOf(
+export async function findIssuers(
   connectionId: string,
   subject: string,
 ): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hostOf, ProviderUrl } from '../urls'
+import { ProviderUrl, readHost } from '../urls'
 
 const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad' // the tenant of all personal Microsoft accounts
 
@@ -68,7 +68,7 @@ export function separatesTenants({
  * user.
  */
 export function isEntra(issuer: string): boolean {
-  return hostOf(issuer) === 'login.microsoftonline.com'
+  return readHost(issuer) === 'login.microsoftonline.com'
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Configuration, ServerMetadata } from 'openid-client'
-import { domainInAscii } from '../../contract/email-address'
+import { toAsciiDomain } from '../../contract/email-address'
 import { newSecret } from '../../crypto/token'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
@@ -260,7 +260,7 @@ function parseTenants(given: string[]): Pick<OidcSettings, 'tenants' | 'tenantDo
 }
 
 function readDomain(text: string): string {
-  return domainInAscii(text.trim()) ?? text
+  return toAsciiDomain(text.trim()) ?? text
 }
 
 const pairwise = `A provider can name its users differently to each client (the oid of Entra ID stays). Then their sign-ins end with

@@ -27,10 +27,10 @@ import { log } from '../../log/log'
 import { env } from '../../settings/env'
 import type { OidcConnection } from '../connection'
 import { advice, SignInRejected } from '../rejection'
-import { bindingOf, encryptSecrets } from '../secrets'
+import { createBinding, encryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
 import type { OidcSettings } from './settings'
-import { authenticate, authorize, emailOf, promptOf } from './sign-in'
+import { authenticate, authorize, choosePrompt, readEmail } from './sign-in'
 
 env().ENCRYPTION_KEY = [randomBytes(32)]
 
@@ -70,7 +70,7 @@ async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnec
   }
   return {
     ...connection,
-    encryptedSecrets: await encryptSecrets({ clientSecret }, bindingOf(connection)),
+    encryptedSecrets: await encryptSecrets({ clientSecret }, createBinding(connection)),
   }
 }
 
@@ -765,13 +765,13 @@ describe('a provider with https', () => {
 const email = 'ada@example.com'
 const problemOf = (documents: object[], name?: string) => {
   try {
-    return emailOf(documents as Record<string, unknown>[], name).email
+    return readEmail(documents as Record<string, unknown>[], name).email
   } catch (error) {
     return (error as SignInRejected).check
   }
 }
 const isVerified = (documents: object[]) =>
-  emailOf([...(documents as Record<string, unknown>[]), { email }]).isVerified
+  readEmail([...(documents as Record<string, unknown>[]), { email }]).isVerified
 
 test('accepts true, "true" and a missing email_verified as verified', () => {
   for (const email_verified of [undefined, true, 'true', 'True', 'TRUE', ' true\n'])
@@ -799,25 +799,27 @@ test('rejects an address whose domain Entra ID marks as unverified, unless the a
   for (const xms_edov of [false, 'false', 'False', '0', 0]) {
     expect(isVerified([{ email, xms_edov }]), String(xms_edov)).toBe(false)
     expect(isVerified([{ email }, { xms_edov }]), String(xms_edov)).toBe(false)
-    expect(emailOf([{ upn: email, xms_edov }], 'upn').isVerified).toBe(true)
+    expect(readEmail([{ upn: email, xms_edov }], 'upn').isVerified).toBe(true)
   }
 })
 
 test('reads the email address from the ID token, or from the user info if the ID token has none', () => {
-  expect(emailOf([{ email }, { email: 'eve@example.com' }]).email).toBe(email)
-  expect(emailOf([{ email: null }, { email }]).email).toBe(email)
+  expect(readEmail([{ email }, { email: 'eve@example.com' }]).email).toBe(email)
+  expect(readEmail([{ email: null }, { email }]).email).toBe(email)
   expect(
-    emailOf([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }]).email,
+    readEmail([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }])
+      .email,
   ).toBe('ADA@example.com')
 })
 
 test('treats white space, empty texts and lists, and other types as a missing email address', () => {
   for (const nothing of [undefined, null, '', ' \n', [], [''], [null], 0, {}])
-    expect(emailOf([{ email: nothing }, { email }]).email, JSON.stringify(nothing)).toBe(
-      email,
-    )
+    expect(
+      readEmail([{ email: nothing }, { email }]).email,
+      JSON.stringify(nothing),
+    ).toBe(email)
   for (const padded of [` ${email}`, `${email}\r\n`, ['', email], [`${email} `, email]])
-    expect(emailOf([{ email: padded }]).email, JSON.stringify(padded)).toBe(email)
+    expect(readEmail([{ email: padded }]).email, JSON.stringify(padded)).toBe(email)
 })
 
 test('rejects two different email addresses, even if their letters look the same', () => {
@@ -1019,7 +1021,7 @@ test.each(prompts)(
   'the prompt is valid for %s',
   (_, account, login, listed, issuer = 'https://idp.example') => {
     const metadata = { issuer, prompt_values_supported: listed }
-    expect([promptOf('account', metadata), promptOf('login', metadata)]).toEqual([
+    expect([choosePrompt('account', metadata), choosePrompt('login', metadata)]).toEqual([
       account,
       login,
     ])

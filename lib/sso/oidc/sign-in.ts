@@ -1,7 +1,7 @@
 import type { ServerMetadata } from 'openid-client'
 import { log } from '../../log/log'
 import type { OidcConnection } from '../connection'
-import { soleAddress } from '../email'
+import { pickSoleAddress } from '../email'
 import type { Ask } from '../next-sign-in'
 import type { ProviderSignIn } from '../provider'
 import { SignInRejected } from '../rejection'
@@ -21,7 +21,7 @@ type OidcSignIn = ProviderSignIn<OidcConnection>
 export const authorize: OidcSignIn['authorize'] = async (connection, secrets, ask) => {
   const client = await import('openid-client')
   const { configuration, metadata } = await loadDiscovery(connection)
-  const prompt = ask && promptOf(ask, metadata)
+  const prompt = ask && choosePrompt(ask, metadata)
 
   const parameters = {
     redirect_uri: ssoUrl(connection.slug, 'callback'),
@@ -44,7 +44,7 @@ export const authorize: OidcSignIn['authorize'] = async (connection, secrets, as
  * Returns the `prompt`. Google and Entra ID list no values. Google lacks `login`, despite
  * OpenID Connect §15.1.
  */
-export function promptOf(
+export function choosePrompt(
   ask: Ask,
   { issuer, prompt_values_supported: listed }: ServerMetadata,
 ): string | undefined {
@@ -165,7 +165,7 @@ async function readContact(
   else if (endpoint && !hasVerdict)
     documents.push(await readFurtherUserInfo(userInfo, slug))
 
-  const { email, isVerified } = emailOf(documents, emailClaim)
+  const { email, isVerified } = readEmail(documents, emailClaim)
   if (settings.emailClaim && !trustClaim)
     throw new SignInRejected('email_claim_untrusted', 'no_access')
 
@@ -229,7 +229,7 @@ function isDomainDenied(claim: unknown): boolean {
  * Returns the email. It counts as verified unless a document denies that. Throws
  * SignInRejected without an email.
  */
-export function emailOf(
+export function readEmail(
   documents: Claims[],
   name = 'email',
 ): { email: string; isVerified: boolean } {
@@ -246,7 +246,7 @@ export function emailOf(
       isNotDenied(claim) && !(name === 'email' && isDomainDenied(domain)),
   )
 
-  return { email: soleAddress(given ?? [], others), isVerified }
+  return { email: pickSoleAddress(given ?? [], others), isVerified }
 }
 
 export const oidcSignIn: OidcSignIn = { response: 'query', authorize, authenticate }

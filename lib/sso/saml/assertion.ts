@@ -1,8 +1,15 @@
 import type { Authenticated } from '../provider'
-import { emailOf, isNameId } from './email'
+import { isNameId, readEmail } from './email'
 import { ensure, type SamlCheck, SamlRejected } from './rejection'
 import type { Expected } from './response'
-import { childrenOf, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
+import {
+  findChildren,
+  findOnlyChild,
+  namespaces,
+  readUri,
+  trimXml,
+  type XmlElement,
+} from './xml'
 
 const clockSkewMs = 60_000 // allowed between our clock and the provider's clock
 
@@ -22,10 +29,10 @@ export function readIdentity(
   emailAttribute?: string,
 ): Authenticated {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
-  const issuer = trimmed(onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text)
+  const issuer = trimXml(findOnlyChild(assertion, saml, 'Issuer', 'saml_issuer').text)
   ensure(issuer === expected.issuer, 'saml_issuer')
 
-  const subject = onlyChild(assertion, saml, 'Subject', 'saml_subject')
+  const subject = findOnlyChild(assertion, saml, 'Subject', 'saml_subject')
   const { name, isEmail } = readNameId(subject, issuer)
   checkConfirmation(subject, expected)
   checkConditions(assertion, expected)
@@ -34,7 +41,7 @@ export function readIdentity(
   // SAML does not mark unverified addresses, so the provider vouches for the addresses of
   // its domains.
   const contact = async () => ({
-    email: emailOf(readAttributes(assertion), { text: name, isEmail }, emailAttribute),
+    email: readEmail(readAttributes(assertion), { text: name, isEmail }, emailAttribute),
     isVerified: true,
   })
 
@@ -47,13 +54,13 @@ export function readIdentity(
 }
 
 function readNameId(subject: XmlElement, issuer: string) {
-  const nameId = onlyChild(subject, saml, 'NameID', 'saml_name_id')
-  const name = trimmed(nameId.text)
+  const nameId = findOnlyChild(subject, saml, 'NameID', 'saml_name_id')
+  const name = trimXml(nameId.text)
   ensure(nameId.children.length === 0, 'saml_name_id')
   ensure(/^\S(?:.{0,254}\S)?$/u.test(name), 'saml_name_id')
 
   // A transient NameID differs at each sign-in, so it can't identify a user.
-  const format = uriIn(nameId, 'Format')
+  const format = readUri(nameId, 'Format')
   ensure(
     format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
     'saml_transient',
@@ -62,7 +69,7 @@ function readNameId(subject: XmlElement, issuer: string) {
   // Core 8.3.7: a persistent NameID from another provider may be equal to one from this
   // provider.
   if (format === 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent') {
-    const qualifier = uriIn(nameId, 'NameQualifier') || issuer
+    const qualifier = readUri(nameId, 'NameQualifier') || issuer
     ensure(qualifier === issuer, 'saml_name_qualifier')
   }
 
@@ -72,7 +79,7 @@ function readNameId(subject: XmlElement, issuer: string) {
 
 function checkConditions(assertion: XmlElement, { entityId }: Expected): void {
   // Core 2.5.1: an unsupported condition makes the assertion invalid.
-  const required = onlyChild(assertion, saml, 'Conditions', 'saml_conditions')
+  const required = findOnlyChild(assertion, saml, 'Conditions', 'saml_conditions')
   const isKnown = ({ name, namespace }: XmlElement) =>
     namespace === saml && conditions.includes(name)
   ensure(required.children.every(isKnown), 'saml_conditions')
@@ -82,7 +89,7 @@ function checkConditions(assertion: XmlElement, { entityId }: Expected): void {
   ensure(hasStarted, 'saml_time')
   ensure(isAhead(required.attributes.get('NotOnOrAfter')), 'saml_time')
 
-  const restrictions = childrenOf(required, saml, 'AudienceRestriction')
+  const restrictions = findChildren(required, saml, 'AudienceRestriction')
   ensure(restrictions.length > 0, 'saml_audience')
   ensure(
     restrictions.every((each) => allows(each, entityId)),
@@ -92,9 +99,9 @@ function checkConditions(assertion: XmlElement, { entityId }: Expected): void {
 
 function allows(restriction: XmlElement, entityId: string): boolean {
   const isOurs = ({ text, children }: XmlElement) =>
-    children.length === 0 && trimmed(text) === entityId
+    children.length === 0 && trimXml(text) === entityId
 
-  return childrenOf(restriction, saml, 'Audience').some(isOurs)
+  return findChildren(restriction, saml, 'Audience').some(isOurs)
 }
 
 /**
@@ -103,8 +110,8 @@ function allows(restriction: XmlElement, entityId: string): boolean {
  */
 function checkConfirmation(subject: XmlElement, expected: Expected): void {
   const isBearer = (each: XmlElement) =>
-    uriIn(each, 'Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
-  const bearers = childrenOf(subject, saml, 'SubjectConfirmation').filter(isBearer)
+    readUri(each, 'Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+  const bearers = findChildren(subject, saml, 'SubjectConfirmation').filter(isBearer)
 
   const failures = bearers.map((each) => failedCheck(each, expected))
   if (failures.includes(null)) return
@@ -121,10 +128,10 @@ function failedCheck(
   confirmation: XmlElement,
   { acsUrl, requestId }: Expected,
 ): SamlCheck | null {
-  const [data, another] = childrenOf(confirmation, saml, 'SubjectConfirmationData')
+  const [data, another] = findChildren(confirmation, saml, 'SubjectConfirmationData')
   if (!data || another) return 'saml_confirmation'
 
-  if (uriIn(data, 'Recipient') !== acsUrl) return 'saml_recipient'
+  if (readUri(data, 'Recipient') !== acsUrl) return 'saml_recipient'
   if (data.attributes.get('InResponseTo') !== requestId) return 'saml_in_response_to'
   if (data.attributes.has('NotBefore')) return 'saml_not_before'
   if (!isAhead(data.attributes.get('NotOnOrAfter'))) return 'saml_not_on_or_after'
@@ -133,7 +140,7 @@ function failedCheck(
 }
 
 function readSessionEnd(assertion: XmlElement): Date | undefined {
-  const statements = childrenOf(assertion, saml, 'AuthnStatement')
+  const statements = findChildren(assertion, saml, 'AuthnStatement')
   ensure(statements.length > 0, 'saml_authn_statement')
 
   const ends = statements.flatMap(
@@ -160,10 +167,10 @@ function parseTime(time = ''): number {
 }
 
 function readAttributes(assertion: XmlElement): [name: string, values: string[]][] {
-  const statements = childrenOf(assertion, saml, 'AttributeStatement')
-  const attributes = statements.flatMap((each) => childrenOf(each, saml, 'Attribute'))
+  const statements = findChildren(assertion, saml, 'AttributeStatement')
+  const attributes = statements.flatMap((each) => findChildren(each, saml, 'Attribute'))
   const readValues = (each: XmlElement) =>
-    childrenOf(each, saml, 'AttributeValue').map(({ text }) => text)
+    findChildren(each, saml, 'AttributeValue').map(({ text }) => text)
 
   return attributes.map((each) => [each.attributes.get('Name') ?? '', readValues(each)])
 }

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { expiringCertificates } from './certificates'
+import { findExpiringCertificates } from './certificates'
 import { newKeyPair } from './key-pair'
 import type { SamlSettings } from './settings'
 
@@ -20,7 +20,7 @@ test('reports certificates from 30 days before they expire, unless another certi
     certificate = late,
     nextCertificate?: string,
   ) =>
-    expiringCertificates({
+    findExpiringCertificates({
       certificates,
       certificate,
       nextCertificate,

@@ -7,7 +7,7 @@ const soonMs = 30 * 24 * 60 * 60 * 1000
  * Returns whose certificates expire within 30 days, and when. For the provider, uses the
  * one that expires last.
  */
-export function expiringCertificates({
+export function findExpiringCertificates({
   certificates,
   certificate,
   nextCertificate,
@@ -27,7 +27,7 @@ function readEnd(pem: string): number {
 }
 
 /** Returns the text by which an operator recognizes a certificate. */
-export function certificateText(pem: string): string {
+export function describeCertificate(pem: string): string {
   return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${formatDate(readEnd(pem))}`
 }
 

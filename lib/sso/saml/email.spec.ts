@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SignInRejected } from '../rejection'
-import { emailOf } from './email'
+import { readEmail } from './email'
 
 const address = 'a@example.com'
 type Attributes = Record<string, string[]>
@@ -12,7 +12,7 @@ const emailIn = (
   isEmail = false,
 ) => {
   try {
-    return emailOf(new Map(Object.entries(attributes)), { text, isEmail }, configured)
+    return readEmail(new Map(Object.entries(attributes)), { text, isEmail }, configured)
   } catch (error) {
     return (error as SignInRejected).check
   }

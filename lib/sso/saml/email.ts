@@ -1,5 +1,5 @@
-import { soleAddress } from '../email'
-import { trimmed } from './xml'
+import { pickSoleAddress } from '../email'
+import { trimXml } from './xml'
 
 const usualNames = [
   ...[
@@ -31,7 +31,7 @@ type NameId = { text: string; isEmail: boolean }
  * Returns the address in `configured` (attribute or NameID). Without it, uses the usual
  * ones. Throws SignInRejected.
  */
-export function emailOf(
+export function readEmail(
   attributes: Iterable<Attribute>,
   nameId: NameId,
   configured?: string,
@@ -39,11 +39,11 @@ export function emailOf(
   const wanted = configured ? [configured.toLowerCase()] : usualNames
 
   const pairs = [...attributes].flatMap(([name, texts]) =>
-    texts.map((text) => [name, trimmed(text)] as const),
+    texts.map((text) => [name, trimXml(text)] as const),
   )
 
   const isGiven = ([name, text]: (typeof pairs)[number]) =>
-    wanted.includes(trimmed(name).toLowerCase()) && text !== ''
+    wanted.includes(trimXml(name).toLowerCase()) && text !== ''
   const given = pairs.filter(isGiven).map(([, text]) => text)
 
   const usesNameId = configured
@@ -51,5 +51,5 @@ export function emailOf(
     : given.length === 0 && nameId.isEmail
   const values = usesNameId ? [nameId.text] : given
 
-  return soleAddress(values, [nameId.text, ...pairs.map(([, text]) => text)])
+  return pickSoleAddress(values, [nameId.text, ...pairs.map(([, text]) => text)])
 }

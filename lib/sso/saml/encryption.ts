@@ -2,7 +2,13 @@ import { promisify } from 'node:util'
 import { ensure, SamlRejected } from './rejection'
 import type { ServiceProviderSettings } from './settings'
 import { checkUnsigned } from './signature'
-import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from './xml'
+import {
+  findChildren,
+  findOnlyChild,
+  listElements,
+  namespaces,
+  type XmlElement,
+} from './xml'
 
 const { encryption: xmlenc, signature: xmldsig } = namespaces
 const xmlenc11 = 'http://www.w3.org/2009/xmlenc11#'
@@ -24,13 +30,13 @@ const digests = [`${xmldsig}sha1`, `${xmlenc}sha256`, `${xmlenc}sha512`]
 
 /** Checks the form and the algorithms of an encrypted assertion. */
 export function checkEncryption(encrypted: XmlElement): void {
-  const elements = elementsIn(encrypted)
+  const elements = listElements(encrypted)
   const all = (name: string) => elements.filter((element) => element.name === name)
   const ciphertext = all('CipherValue').reduce((size, { text }) => size + text.length, 0)
   checkUnsigned(elements, encrypted.size - ciphertext)
 
   // No element may occur more often, because the library uses the first match anywhere.
-  const data = onlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
+  const data = findOnlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
   const [key, another] = all('EncryptedKey')
   ensure(key && !another, 'saml_encryption')
   ensure(all('EncryptedData').length === 1, 'saml_encryption')
@@ -57,7 +63,7 @@ export function checkEncryption(encrypted: XmlElement): void {
 }
 
 function readAlgorithm(element: XmlElement): string {
-  const [method] = childrenOf(element, xmlenc, 'EncryptionMethod')
+  const [method] = findChildren(element, xmlenc, 'EncryptionMethod')
   return method?.attributes.get('Algorithm') ?? ''
 }
 

@@ -4,7 +4,7 @@ import { keyCiphers } from './encryption'
 import type { PublicSettings } from './settings'
 
 /** Returns the settings for our metadata. Decrypts no secret. */
-export function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
+export function readPublicSettings({ slug, settings }: SamlConnection): PublicSettings {
   return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
 }
 
@@ -17,7 +17,7 @@ const nameIdFormats = [
 ]
 
 /** Returns our metadata (XML). An operator enters it, or its URL, at the provider. */
-export async function serviceMetadata(settings: PublicSettings): Promise<string> {
+export async function createMetadata(settings: PublicSettings): Promise<string> {
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
   const { entityId, acsUrl, certificate, nextCertificate, signed, signRequests } =
     settings

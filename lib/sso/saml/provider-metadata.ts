@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../../usage-error'
 import { ProviderUrl } from '../urls'
 import { type MetadataElement, parseMetadataXml, UnreadableXml } from './metadata-xml'
-import { childrenOf, elementsIn, namespaces, trimmed, uriIn } from './xml'
+import { findChildren, listElements, namespaces, readUri, trimXml } from './xml'
 
 const maxFileBytes = 1024 * 1024
 const tooLarge =
@@ -21,7 +21,7 @@ export function readProviderMetadata(file: Buffer | string, stored: string[] = [
   const roles = findRoles(provider, 'IDPSSODescriptor')
   const role = roles.find((each) => findEndpoints(each).length > 0) ?? roles[0]!
 
-  const entityId = uriIn(provider, 'entityID')
+  const entityId = readUri(provider, 'entityID')
   ensure(entityId, 'The identity provider has no entityID.')
   const endpoints = findEndpoints(role)
   ensure(
@@ -32,7 +32,7 @@ export function readProviderMetadata(file: Buffer | string, stored: string[] = [
   const ssoUrl = endpoints.find((url) => ProviderUrl.safeParse(url).success)
   ensure(ssoUrl, 'The sign-on endpoint for HTTP-Redirect is not an https URL.')
   const { certificates, notes } = readSigningCertificates(role, stored)
-  const wantsSigned = trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? '')
+  const wantsSigned = trimXml(role.attributes.get('WantAuthnRequestsSigned') ?? '')
 
   return {
     entityId,
@@ -47,7 +47,7 @@ export function readProviderMetadata(file: Buffer | string, stored: string[] = [
 function findProvider(root: MetadataElement): MetadataElement {
   const isEntity = ({ name, namespace }: MetadataElement) =>
     name === 'EntityDescriptor' && namespace === namespaces.metadata
-  const entities = elementsIn(root).filter(isEntity)
+  const entities = listElements(root).filter(isEntity)
   ensure(
     entities.length > 0,
     'This is XML, but not SAML metadata: it has no EntityDescriptor.',
@@ -169,7 +169,7 @@ function explainUnreadable(
  * for SAML 1.1.
  */
 function findRoles(entity: MetadataElement, name: string): MetadataElement[] {
-  return childrenOf(entity, namespaces.metadata, name).filter(({ attributes }) =>
+  return findChildren(entity, namespaces.metadata, name).filter(({ attributes }) =>
     (attributes.get('protocolSupportEnumeration') ?? '')
       .split(' ')
       .includes(namespaces.protocol),
@@ -177,12 +177,12 @@ function findRoles(entity: MetadataElement, name: string): MetadataElement[] {
 }
 
 function findEndpoints(role: MetadataElement): string[] {
-  return childrenOf(role, namespaces.metadata, 'SingleSignOnService')
+  return findChildren(role, namespaces.metadata, 'SingleSignOnService')
     .filter(
       (each) =>
-        uriIn(each, 'Binding') === 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
+        readUri(each, 'Binding') === 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
     )
-    .map((each) => uriIn(each, 'Location') ?? '')
+    .map((each) => readUri(each, 'Location') ?? '')
 }
 
 /**
@@ -191,8 +191,8 @@ function findEndpoints(role: MetadataElement): string[] {
  * Profile), so a provider may still sign with such a key.
  */
 function readSigningCertificates(role: MetadataElement, stored: string[]) {
-  const signs = (key: MetadataElement) => (uriIn(key, 'use') || 'signing') === 'signing'
-  const published = childrenOf(role, namespaces.metadata, 'KeyDescriptor')
+  const signs = (key: MetadataElement) => (readUri(key, 'use') || 'signing') === 'signing'
+  const published = findChildren(role, namespaces.metadata, 'KeyDescriptor')
     .filter(signs)
     .flatMap((key) => findByLocalName(key, 'KeyInfo'))
     .flatMap((info) => findByLocalName(info, 'X509Data'))
@@ -234,7 +234,7 @@ type Published = { text: string; certificate: X509Certificate | undefined }
  * authorities that issued another one in it, unless such a key is in use already.
  */
 function selectKeys(elements: MetadataElement[], stored: string[]): Published[] {
-  const all = elements.map(({ text }) => trimmed(text))
+  const all = elements.map(({ text }) => trimXml(text))
   const texts = all.filter((text) => text !== '')
   const chain = (texts.length > 0 ? texts : all.slice(0, 1)).map((text) => ({
     text,

@@ -5,11 +5,11 @@ import {
   newSamlProvider,
   type SamlProvider,
 } from '../../../e2e/support/providers/saml-provider'
-import { serviceMetadata } from './metadata'
+import { createMetadata } from './metadata'
 import { readProviderMetadata } from './provider-metadata'
 import type { SamlSettings } from './settings'
-import { authnRequestUrl } from './sign-in'
-import { childrenOf, onlyChild, parseXml } from './xml'
+import { createAuthnRequestUrl } from './sign-in'
+import { findChildren, findOnlyChild, parseXml } from './xml'
 
 const md = 'urn:oasis:names:tc:SAML:2.0:metadata'
 const redirect = { id: '_x-1', relayState: 'a-b_C'.repeat(8) }
@@ -31,7 +31,7 @@ function requestIn(url: string) {
 test('an AuthnRequest has ForceAuthn only if the user must authenticate again', async () => {
   const attributeOf = async (forceAuthn: boolean) =>
     requestIn(
-      await authnRequestUrl(provider.settings, { ...redirect, forceAuthn }),
+      await createAuthnRequestUrl(provider.settings, { ...redirect, forceAuthn }),
     ).attributes.get('ForceAuthn')
   expect(await attributeOf(true)).toBe('true')
   expect(await attributeOf(false)).toBeUndefined()
@@ -39,7 +39,7 @@ test('an AuthnRequest has ForceAuthn only if the user must authenticate again', 
 
 test('an AuthnRequest is addressed to the provider, names our entity ID, and requests no sign-in method', async () => {
   const before = Date.now()
-  const url = await authnRequestUrl(provider.settings, redirect)
+  const url = await createAuthnRequestUrl(provider.settings, redirect)
   expect(url).toMatch(/^https:\/\/idp\.example\/sso\?tenant=acme&SAMLRequest=/)
   expect(new URL(url).searchParams.get('RelayState')).toBe(redirect.relayState)
   const request = requestIn(url)
@@ -61,7 +61,7 @@ test('an AuthnRequest is addressed to the provider, names our entity ID, and req
 })
 
 test('the signature of a request uses our key (RSA-SHA256) and covers the query exactly as it is sent', async () => {
-  const url = await authnRequestUrl(provider.settings, redirect)
+  const url = await createAuthnRequestUrl(provider.settings, redirect)
   const [signed, signature] = url.slice(url.indexOf('SAMLRequest=')).split('&Signature=')
   expect(signed).toMatch(
     /^SAMLRequest=[^&]*&RelayState=[^&]*&SigAlg=http%3A%2F%2Fwww.w3.org%2F2001%2F04%2Fxmldsig-more%23rsa-sha256$/,
@@ -73,7 +73,7 @@ test('the signature of a request uses our key (RSA-SHA256) and covers the query 
 })
 
 test('a request is signed only if the connection requires it', async () => {
-  const url = await authnRequestUrl(
+  const url = await createAuthnRequestUrl(
     { ...provider.settings, signRequests: false },
     redirect,
   )
@@ -86,9 +86,9 @@ test('a request is signed only if the connection requires it', async () => {
 
 function serviceIn(xml: string) {
   const entity = parseXml(xml)
-  const role = onlyChild(entity, md, 'SPSSODescriptor', 'saml_response')
-  const [acs] = childrenOf(role, md, 'AssertionConsumerService')
-  const keys = childrenOf(role, md, 'KeyDescriptor').map((key) => {
+  const role = findOnlyChild(entity, md, 'SPSSODescriptor', 'saml_response')
+  const [acs] = findChildren(role, md, 'AssertionConsumerService')
+  const keys = findChildren(role, md, 'KeyDescriptor').map((key) => {
     const [keyInfo] = key.children
     const text = keyInfo!.children[0]!.children[0]!.text
     return [
@@ -106,7 +106,7 @@ function serviceIn(xml: string) {
 
 test('our metadata has our entity ID, ACS for HTTP-POST, and certificate for signing and encryption', async () => {
   const { settings } = provider
-  const xml = await serviceMetadata(settings)
+  const xml = await createMetadata(settings)
   const { entity, role, acs, keys } = serviceIn(xml)
   expect(entity.attributes.get('entityID')).toBe(settings.entityId)
   expect(acs.get('Binding')).toBe('urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST')
@@ -145,12 +145,12 @@ test('our metadata has our entity ID, ACS for HTTP-POST, and certificate for sig
     ],
   ])
   expect(xml).not.toContain('PRIVATE')
-  expect(await serviceMetadata(settings)).toBe(xml)
+  expect(await createMetadata(settings)).toBe(xml)
 })
 
 test('during a rotation, our metadata has both certificates for signing, but only the next for encryption', async () => {
   const nextCertificate = provider.nextKey.certificate
-  const xml = await serviceMetadata({ ...provider.settings, nextCertificate })
+  const xml = await createMetadata({ ...provider.settings, nextCertificate })
   const base64 = (pem: string) => pem.replace(/-----.*-----|\s/g, '')
   const published = [...xml.matchAll(/use="(\w+)"|<ds:X509Certificate>([^<]*)</g)].map(
     ([, use, text]) => use ?? base64(text!),
@@ -161,11 +161,11 @@ test('during a rotation, our metadata has both certificates for signing, but onl
 
 test('our metadata states whether requests and assertions are signed', async () => {
   const { settings } = provider
-  const unsigned = serviceIn(await serviceMetadata({ ...settings, signRequests: false }))
+  const unsigned = serviceIn(await createMetadata({ ...settings, signRequests: false }))
   expect(unsigned.role.get('AuthnRequestsSigned')).toBe('false')
   expect(unsigned.keys).toEqual({ encryption: settings.certificate })
   const want = async (signed: SamlSettings['signed']) =>
-    serviceIn(await serviceMetadata({ ...settings, signed })).role.get(
+    serviceIn(await createMetadata({ ...settings, signed })).role.get(
       'WantAssertionsSigned',
     )
   const wanted = [await want('response'), await want('both'), await want('assertion')]
@@ -173,7 +173,7 @@ test('our metadata states whether requests and assertions are signed', async () 
 })
 
 test('our own metadata is rejected as the metadata of a provider', async () => {
-  const xml = await serviceMetadata(provider.settings)
+  const xml = await createMetadata(provider.settings)
   expect(() => readProviderMetadata(xml)).toThrow(
     'This is the metadata of a service provider',
   )

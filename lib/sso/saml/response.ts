@@ -2,13 +2,13 @@ import { checkEncryption } from './encryption'
 import { ensure, SamlRejected } from './rejection'
 import { checkSignature, checkUnsigned } from './signature'
 import {
-  childrenOf,
-  elementsIn,
+  findChildren,
+  findOnlyChild,
+  listElements,
   maxDocumentBytes,
   namespaces,
-  onlyChild,
-  trimmed,
-  uriIn,
+  readUri,
+  trimXml,
   type XmlElement,
 } from './xml'
 
@@ -22,7 +22,7 @@ export type Expected = {
 
 /** Decodes a posted response: UTF-8 in base64, which may have line breaks. */
 export function decodeResponse(base64: string): string {
-  const compact = trimmed(base64).replace(/[\r\n]/g, '')
+  const compact = trimXml(base64).replace(/[\r\n]/g, '')
   ensure(compact.length <= 4 * Math.ceil(maxDocumentBytes / 3), 'saml_too_large')
   ensure(compact.length % 4 === 0, 'saml_base64')
   ensure(/^[A-Za-z0-9+/]+={0,2}$/.test(compact), 'saml_base64')
@@ -43,7 +43,7 @@ export function decodeResponse(base64: string): string {
 export function checkResponse(response: XmlElement, expected: Expected) {
   // Nothing is authenticated yet. These checks ensure that the library and we read the
   // document in the same way.
-  const elements = elementsIn(response)
+  const elements = listElements(response)
   checkRoot(response, elements)
 
   const isSigned = checkSignature(response)
@@ -60,14 +60,14 @@ export function checkResponse(response: XmlElement, expected: Expected) {
   checkStatus(response)
 
   const assertion = findAssertion(response, elements)
-  const inside = new Set(elementsIn(assertion))
+  const inside = new Set(listElements(assertion))
   const around = elements.filter((element) => !inside.has(element))
   if (!isSigned) checkUnsigned(around, response.size - assertion.size)
   if (isEncrypted) checkEncryption(assertion)
 
   const signatures = isEncrypted
     ? []
-    : childrenOf(assertion, namespaces.signature, 'Signature')
+    : findChildren(assertion, namespaces.signature, 'Signature')
   checkPlaces(elements, Number(isSigned) + signatures.length)
 
   return { isSigned, isEncrypted, assertion }
@@ -89,7 +89,7 @@ function checkDestination(
   { acsUrl }: Expected,
   isSigned: boolean,
 ): void {
-  const destination = uriIn(response, 'Destination')
+  const destination = readUri(response, 'Destination')
   if (destination === undefined) {
     ensure(!isSigned, 'saml_destination')
     return
@@ -103,20 +103,20 @@ function checkIssuer(
   { issuer }: Expected,
   isRequired: boolean,
 ): void {
-  const [named, another] = childrenOf(response, namespaces.assertion, 'Issuer')
+  const [named, another] = findChildren(response, namespaces.assertion, 'Issuer')
   if (!named) {
     ensure(!isRequired, 'saml_issuer')
     return
   }
 
-  ensure(!another && trimmed(named.text) === issuer, 'saml_issuer')
+  ensure(!another && trimXml(named.text) === issuer, 'saml_issuer')
 }
 
 function checkStatus(response: XmlElement): void {
-  const status = onlyChild(response, namespaces.protocol, 'Status', 'saml_status')
-  const code = onlyChild(status, namespaces.protocol, 'StatusCode', 'saml_status')
+  const status = findOnlyChild(response, namespaces.protocol, 'Status', 'saml_status')
+  const code = findOnlyChild(status, namespaces.protocol, 'StatusCode', 'saml_status')
   ensure(
-    uriIn(code, 'Value') === 'urn:oasis:names:tc:SAML:2.0:status:Success',
+    readUri(code, 'Value') === 'urn:oasis:names:tc:SAML:2.0:status:Success',
     'saml_status',
   )
 }
@@ -138,12 +138,12 @@ export function checkAssertionForm(
   assertion: XmlElement,
   { requestId }: Expected,
 ): boolean {
-  const elements = elementsIn(assertion)
+  const elements = listElements(assertion)
   ensure(assertion.name === 'Assertion', 'saml_assertion_count')
   ensure(assertion.namespace === namespaces.assertion, 'saml_assertion_count')
   ensure(elements.filter(isAssertion).length === 1, 'saml_assertion_count')
   checkIds(elements)
-  onlyChild(assertion, namespaces.assertion, 'Conditions', 'saml_conditions')
+  findOnlyChild(assertion, namespaces.assertion, 'Conditions', 'saml_conditions')
 
   // Checked before the signature, so that replays of an earlier large assertion take
   // little CPU time.

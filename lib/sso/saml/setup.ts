@@ -7,11 +7,11 @@ import type { Entered, Flags, ProviderSetup } from '../provider'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets, type Secrets } from '../secrets'
 import { ssoUrl } from '../urls'
-import { certificateText, expiringCertificates, formatDate } from './certificates'
+import { describeCertificate, findExpiringCertificates, formatDate } from './certificates'
 import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'
 import { SamlSettings } from './settings'
-import { authnRequestUrl, withKeys } from './sign-in'
+import { createAuthnRequestUrl, decryptKeys } from './sign-in'
 
 type SamlSetup = ProviderSetup<SamlConnection>
 
@@ -26,10 +26,10 @@ const signedText = {
 const describe: SamlSetup['describe'] = ({ slug, settings }) => ({
   settings: [
     `sign-on endpoint: ${settings.ssoUrl}`,
-    ...settings.certificates.map((pem) => `certificate ${certificateText(pem)}`),
-    `our certificate ${certificateText(settings.certificate)}`,
+    ...settings.certificates.map((pem) => `certificate ${describeCertificate(pem)}`),
+    `our certificate ${describeCertificate(settings.certificate)}`,
     ...(settings.nextCertificate
-      ? [`our next certificate ${certificateText(settings.nextCertificate)}`]
+      ? [`our next certificate ${describeCertificate(settings.nextCertificate)}`]
       : []),
   ],
   entries: {
@@ -50,7 +50,7 @@ const closedKey =
 
 const check: SamlSetup['check'] = async (connection) => {
   try {
-    const url = await authnRequestUrl(await withKeys(connection), {
+    const url = await createAuthnRequestUrl(await decryptKeys(connection), {
       id: `_${newSecret()}`,
       relayState: newSecret(),
     })
@@ -77,7 +77,7 @@ function findProblems({ slug, settings }: SamlConnection, statusCode: number): s
     )
 
   // An expired certificate still works, but the provider will probably use a new one soon.
-  for (const { whose, endsAt } of expiringCertificates(settings)) {
+  for (const { whose, endsAt } of findExpiringCertificates(settings)) {
     const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${formatDate(endsAt)}`
     problems.push(
       whose === 'provider'
@@ -153,7 +153,7 @@ const add: SamlSetup['add'] = {
     })
 
     const kept = certificates.filter((pem) => stored?.certificates.includes(pem))
-    const notes = kept.map((pem) => `Certificate kept: ${certificateText(pem)}`)
+    const notes = kept.map((pem) => `Certificate kept: ${describeCertificate(pem)}`)
     notes.push(...found.notes)
     if (wantsSignedRequests && !own.signRequests)
       notes.push('The metadata demands signed requests: they are signed.')

@@ -3,7 +3,7 @@ import type { ProviderSignIn } from '../provider'
 import { decryptSecrets } from '../secrets'
 import { readIdentity } from './assertion'
 import { decryptAssertion } from './encryption'
-import { publicSettings } from './metadata'
+import { readPublicSettings } from './metadata'
 import { ensure, SamlRejected } from './rejection'
 import { checkAssertionForm, checkResponse, decodeResponse } from './response'
 import type { ServiceProviderSettings } from './settings'
@@ -13,18 +13,18 @@ import { parseXml } from './xml'
  * Returns all settings of a connection. Throws SignInRejected if its secrets can't be
  * decrypted.
  */
-export async function withKeys(
+export async function decryptKeys(
   connection: SamlConnection,
 ): Promise<ServiceProviderSettings> {
   const { privateKey, nextPrivateKey } = await decryptSecrets(connection)
-  return { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
+  return { ...readPublicSettings(connection), privateKey: privateKey!, nextPrivateKey }
 }
 
 /**
  * Returns the URL with an AuthnRequest (HTTP-Redirect). With `forceAuthn`, the provider
  * authenticates users again.
  */
-export async function authnRequestUrl(
+export async function createAuthnRequestUrl(
   settings: ServiceProviderSettings,
   {
     id,
@@ -147,14 +147,14 @@ async function selectElement(
 export const samlSignIn: ProviderSignIn<SamlConnection> = {
   response: 'form',
   authorize: async (connection, { requestId: id, state: relayState }, ask = null) =>
-    authnRequestUrl(await withKeys(connection), {
+    createAuthnRequestUrl(await decryptKeys(connection), {
       id,
       relayState,
       forceAuthn: ask !== null,
     }),
   authenticate: async (connection, response, secrets) =>
     verifyResponse(
-      await withKeys(connection),
+      await decryptKeys(connection),
       response.get('SAMLResponse') ?? '',
       secrets,
     ),

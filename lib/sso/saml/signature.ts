@@ -1,5 +1,5 @@
 import { ensure } from './rejection'
-import { childrenOf, elementsIn, namespaces, type XmlElement } from './xml'
+import { findChildren, listElements, namespaces, type XmlElement } from './xml'
 
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const signedInfoShape =
@@ -24,11 +24,11 @@ const digestMethods = [
  * algorithms, but does not verify it.
  */
 export function checkSignature(parent: XmlElement): boolean {
-  const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
+  const [signature] = findChildren(parent, namespaces.signature, 'Signature')
   if (!signature) return false
 
   // A signature does not cover itself, so its parts, such as the key, are unsigned.
-  checkUnsigned(elementsIn(signature), signature.size)
+  checkUnsigned(listElements(signature), signature.size)
 
   // Exactly these children, because the library uses the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children

@@ -316,7 +316,7 @@ function decodeEntities(text: string): string {
  * Returns a text without XML white space at its ends. Does not remove other spaces, which
  * may be part of a name.
  */
-export function trimmed(text: string): string {
+export function trimXml(text: string): string {
   return /[^ \t\n\r](?:.*[^ \t\n\r])?/s.exec(text)?.[0] ?? ''
 }
 
@@ -324,16 +324,16 @@ export function trimmed(text: string): string {
  * Returns a URI in an attribute, without white space at its ends, which has no meaning
  * (XML Schema, anyURI).
  */
-export function uriIn(
+export function readUri(
   { attributes }: Pick<XmlElement, 'attributes'>,
   name: string,
 ): string | undefined {
   const uri = attributes.get(name)
-  return uri === undefined ? undefined : trimmed(uri)
+  return uri === undefined ? undefined : trimXml(uri)
 }
 
 /** Returns the children with a name in a namespace. */
-export function childrenOf<
+export function findChildren<
   Element extends Pick<XmlElement, 'name' | 'namespace'> & { children: Element[] },
 >(element: Element, namespace: string, name: string): Element[] {
   return element.children.filter(
@@ -345,20 +345,20 @@ export function childrenOf<
  * Returns the only child with a name in a namespace. Fails the check if there is none, or
  * more than one.
  */
-export function onlyChild(
+export function findOnlyChild(
   element: XmlElement,
   namespace: string,
   name: string,
   check: SamlCheck,
 ): XmlElement {
-  const [child, another] = childrenOf(element, namespace, name)
+  const [child, another] = findChildren(element, namespace, name)
   ensure(child && !another, check)
   return child
 }
 
 /** Returns an element and all its descendants, in document order. */
-export function elementsIn<Element extends { children: Element[] }>(
+export function listElements<Element extends { children: Element[] }>(
   element: Element,
 ): Element[] {
-  return [element, ...element.children.flatMap(elementsIn)]
+  return [element, ...element.children.flatMap(listElements)]
 }

@@ -1,6 +1,6 @@
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
-import { cookieOf, sessionCookies } from '@/lib/session/cookie'
+import { readCookie, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
 import { readRefreshToken } from '@/lib/session/tokens'
 
@@ -33,5 +33,5 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 )
 
 function readToken({ headers }: Request, body: Body): string | null {
-  return body.refreshToken ?? cookieOf(headers, 'refresh')
+  return body.refreshToken ?? readCookie(headers, 'refresh')
 }

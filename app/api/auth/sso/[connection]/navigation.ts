@@ -2,14 +2,14 @@ import { ApiError } from '@/lib/contract/errors'
 import { nextDestination } from '@/lib/http/next-path'
 import { type AddToLog, route, seeOther } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log/log'
-import { browserOf } from '@/lib/session/cookie'
+import { readBrowser } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { claimAttempt } from '@/lib/sso/attempt'
-import { issueCodeOfIdentity } from '@/lib/sso/code'
-import { type Connection, findConnection, startPath } from '@/lib/sso/connection'
-import { type Contact, userOfIdentity } from '@/lib/sso/identity'
+import { issueIdentityCode } from '@/lib/sso/code'
+import { type Connection, createStartPath, findConnection } from '@/lib/sso/connection'
+import { type Contact, findOrLinkUser } from '@/lib/sso/identity'
 import { loadSignIn } from '@/lib/sso/kinds'
-import { askCookie } from '@/lib/sso/next-sign-in'
+import { createAskCookie } from '@/lib/sso/next-sign-in'
 import type { Authenticated, ProviderSignIn } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 
@@ -65,12 +65,14 @@ export function ssoRoute(
       // For example, the user opened a bookmarked provider page. start/route.ts checks
       // the session and stops loops.
       if (error.error === 'attempt_invalid')
-        return seeOther(startPath(slug, returnTo.next ?? error.next, 'again'))
+        return seeOther(createStartPath(slug, returnTo.next ?? error.next, 'again'))
 
       // the provider will let the user choose another account next time, and the page
       // will show the rejected account and a link to the connection
       if (error.error === 'no_access')
-        setCookies([askCookie('account', { account: error.account, connection: slug })])
+        setCookies([
+          createAskCookie('account', { account: error.account, connection: slug }),
+        ])
 
       // A page explains the error, because a user can't read JSON. reference.tsx shows
       // the ID.
@@ -97,7 +99,7 @@ function toSignInError(thrown: unknown, addToLog: AddToLog): SignInRejected {
  * Returns the destination from a link or a provider's portal: an allowed `next` or our
  * own URL. Otherwise null.
  */
-export function destinationOf(given: string | null): string | null {
+export function readDestination(given: string | null): string | null {
   const { PUBLIC_URL, DASHBOARD_URL } = env()
   const text = given?.trim() ?? ''
   const path = text.startsWith(`${PUBLIC_URL}/`) ? text.slice(PUBLIC_URL.length) : text
@@ -118,7 +120,7 @@ export async function finishSignIn(
   const claimed = await claimAttempt({
     state,
     connectionId: connection.id,
-    browser: browserOf(request.headers),
+    browser: readBrowser(request.headers),
     mayLackCookies: provider.response === 'form',
   })
   returnTo.next = claimed.next
@@ -127,7 +129,7 @@ export async function finishSignIn(
   const userId = await findUser(connection, authenticated)
 
   const { identity, sessionEnd, amr } = authenticated
-  const { secret: code } = await issueCodeOfIdentity(userId, connection.id, identity, {
+  const { secret: code } = await issueIdentityCode(userId, connection.id, identity, {
     browserHash: claimed.browserHash,
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
@@ -154,7 +156,7 @@ async function findUser(
   }
 
   try {
-    return await userOfIdentity(connection, identity, contact)
+    return await findOrLinkUser(connection, identity, contact)
   } catch (thrown) {
     if (thrown instanceof SignInRejected) {
       const known = await contact().catch(() => null)

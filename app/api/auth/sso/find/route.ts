@@ -4,7 +4,7 @@ import { readForm } from '@/lib/http/body'
 import { nextDestination } from '@/lib/http/next-path'
 import { route } from '@/lib/http/route'
 import { env } from '@/lib/settings/env'
-import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
+import { findConnectionByEmail, readDomain } from '@/lib/sso/connection'
 
 /**
  * Finds the connection of an email address. Redirects within this site, as `form-action`
@@ -16,8 +16,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const form = await readForm(request)
     const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()
     const email = form.get('email')?.trim() ?? ''
-    const isAddress = /^[^@]+@[^@]+$/.test(email) && domainOf(email) !== null
-    const connection = isAddress ? await findConnectionOfEmail(email) : null
+    const isAddress = /^[^@]+@[^@]+$/.test(email) && readDomain(email) !== null
+    const connection = isAddress ? await findConnectionByEmail(email) : null
     const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
     const unknown = PASSWORD_SIGN_IN ? 'step=password' : 'error=unknown'
     const otherwise = isAddress ? unknown : 'error=email'

@@ -1,8 +1,8 @@
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
-import { startPath } from '@/lib/sso/connection'
-import { beganAgain } from '@/lib/sso/next-sign-in'
-import { destinationOf, finishSignIn, ssoRoute } from '../navigation'
+import { createStartPath } from '@/lib/sso/connection'
+import { createAgainCookie } from '@/lib/sso/next-sign-in'
+import { finishSignIn, readDestination, ssoRoute } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
@@ -22,11 +22,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
       // A tile in the provider's portal sent a response without a request. Starts a
       // sign-in to the tile's destination.
       addToLog({ check: 'unsolicited' })
-      return startPath(connection.slug, destinationOf(state), 'unsolicited')
+      return createStartPath(connection.slug, readDestination(state), 'unsolicited')
     }
 
     const landing = await finishSignIn(signIn, form, state)
-    setCookies([beganAgain(false)])
+    setCookies([createAgainCookie(false)])
 
     return landing
   },

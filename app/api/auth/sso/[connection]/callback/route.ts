@@ -1,6 +1,6 @@
 import * as routes from '@/lib/contract/routes'
-import { browserCookie, browserOf } from '@/lib/session/cookie'
-import { beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
+import { browserCookie, readBrowser } from '@/lib/session/cookie'
+import { createAgainCookie, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { finishSignIn, ssoRoute } from '../navigation'
 
 /**
@@ -16,8 +16,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     const { searchParams } = new URL(request.url)
     const landing = await finishSignIn(signIn, searchParams, searchParams.get('state'))
     setCookies([
-      browserCookie(browserOf(headers)),
-      ...(hasBegunAgain(headers) ? [beganAgain(false)] : []),
+      browserCookie(readBrowser(headers)),
+      ...(hasBegunAgain(headers) ? [createAgainCookie(false)] : []),
     ])
 
     return landing

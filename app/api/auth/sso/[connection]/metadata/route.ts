@@ -2,7 +2,7 @@ import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { route } from '@/lib/http/route'
 import { findConnection, isSaml } from '@/lib/sso/connection'
-import { publicSettings, serviceMetadata } from '@/lib/sso/saml/metadata'
+import { createMetadata, readPublicSettings } from '@/lib/sso/saml/metadata'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.getSamlMetadata,
@@ -11,6 +11,6 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     if (!connection || !isSaml(connection)) throw new ApiError('NOT_FOUND')
     addToLog({ connection: connection.slug })
     const headers = { 'Content-Type': 'application/samlmetadata+xml' }
-    return new Response(await serviceMetadata(publicSettings(connection)), { headers })
+    return new Response(await createMetadata(readPublicSettings(connection)), { headers })
   },
 )

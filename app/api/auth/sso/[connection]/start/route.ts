@@ -2,12 +2,17 @@ import * as routes from '@/lib/contract/routes'
 import { newSecret } from '@/lib/crypto/token'
 import { urlAtPublicHost } from '@/lib/http/public-host'
 import { findBrowserSession } from '@/lib/session/authorize'
-import { browserCookie, browserOf } from '@/lib/session/cookie'
+import { browserCookie, readBrowser } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { rejectLoop, startAttempt } from '@/lib/sso/attempt'
-import { startPath } from '@/lib/sso/connection'
-import { askCookie, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
-import { destinationOf, landing, type SignIn, ssoRoute } from '../navigation'
+import { createStartPath } from '@/lib/sso/connection'
+import {
+  createAgainCookie,
+  createAskCookie,
+  hasBegunAgain,
+  readAsk,
+} from '@/lib/sso/next-sign-in'
+import { landing, readDestination, type SignIn, ssoRoute } from '../navigation'
 
 /**
  * Starts a sign-in: sets the cookie that identifies the browser, and redirects it to the
@@ -19,11 +24,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
   async (signIn) => {
     const { request, connection, provider, returnTo, setCookies } = signIn
     const { headers } = request
-    const browser = browserOf(headers) ?? newSecret()
+    const browser = readBrowser(headers) ?? newSecret()
     const { searchParams } = new URL(request.url)
 
     // Identity providers send `target_link_uri` (OpenID Connect Core §4).
-    returnTo.next = destinationOf(
+    returnTo.next = readDestination(
       searchParams.get('next') ?? searchParams.get('target_link_uri'),
     )
     const moved = urlAtPublicHost(headers, new URL(request.url))
@@ -34,10 +39,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     const instead = again === null ? null : await beginAgain(signIn, browser, again)
     if (instead) return instead
 
-    const { ask } = askOf(headers)
+    const { ask } = readAsk(headers)
     const secrets = await startAttempt(connection.id, browser, returnTo.next)
     const url = await provider.authorize(connection, secrets, ask)
-    setCookies([browserCookie(browser), ...(ask ? [askCookie(null)] : [])])
+    setCookies([browserCookie(browser), ...(ask ? [createAskCookie(null)] : [])])
 
     return url
   },
@@ -54,15 +59,15 @@ async function beginAgain(
 ): Promise<string | null> {
   if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
 
-  const isKnown = browserOf(headers) !== null
+  const isKnown = readBrowser(headers) !== null
   if (!isKnown && again !== 'new') {
     // `again=new` ends the loop of a browser without cookies
     setCookies([browserCookie(browser)])
-    return startPath(connection.slug, returnTo.next, 'again=new')
+    return createStartPath(connection.slug, returnTo.next, 'again=new')
   }
 
   const isOver = !isKnown || hasBegunAgain(headers)
-  setCookies([beganAgain(!isOver)])
+  setCookies([createAgainCookie(!isOver)])
   if (!isOver) return null
 
   addToLog({ check: 'again' })
