@@ -5,13 +5,7 @@ import type { Outcome } from '@/app/_ui/post'
 import type { Texts } from '@/lib/texts/en'
 import { Reference } from './reference'
 import { takeFocus } from './screen'
-import {
-  isRetryable,
-  markPageReady,
-  maxRetries,
-  type Step,
-  useAttempts,
-} from './use-attempts'
+import { isRetryable, markPageReady, maxRetries, useAttempts } from './use-attempts'
 import { useWait, WaitText } from './wait'
 
 const longWaitSeconds = 60 // after `maxRetries` failed retries
@@ -68,9 +62,19 @@ export function useForm(isUsable = true, first: Problem | null = null) {
     return outcome
   }
 
-  const fields = { problem, setProblem, element, input }
-  const attempts = { step, setStep, send, canRetry, gaveUp, wait, pending }
-  return { ...fields, ...attempts }
+  return {
+    step,
+    setStep,
+    problem,
+    setProblem,
+    element,
+    input,
+    send,
+    canRetry,
+    gaveUp,
+    wait,
+    pending,
+  }
 }
 
 type FormState = ReturnType<typeof useForm>
@@ -119,7 +123,8 @@ export function Form({
   onSubmit,
   children,
 }: Properties) {
-  const { step, setStep, problem, setProblem, pending } = form
+  const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
+  const label = pending ? texts.sending : submit
   const message = chooseMessage(form, texts, shared)
   useReadyPage(form, onSubmit)
 
@@ -150,9 +155,23 @@ export function Form({
         onInput={({ target }) => forgetErrors(target as HTMLInputElement)}
       >
         {children}
-        {showButton(form, pending ? texts.sending : submit, shared)}
+        <button
+          className="button wide"
+          type="submit"
+          aria-disabled={pending || (canRetry && !wait.isOver)}
+          aria-describedby={canRetry ? 'wait' : undefined}
+          data-busy={pending ? '' : undefined}
+        >
+          {canRetry ? shared.tryAgain : label}
+        </button>
       </form>
-      {showProgress(step.kind, texts)}
+      <p className="note" role="status">
+        {step.kind === 'ready' && <span className="early">{texts.early}</span>}
+        {step.kind === 'sending' && (
+          <span className="visually-hidden">{texts.sending}</span>
+        )}
+        {step.kind === 'slow' && <span>{texts.slow}</span>}
+      </p>
     </>
   )
 }
@@ -217,37 +236,5 @@ function showBanner(
         shared={shared}
       />
     </div>
-  )
-}
-
-function showButton(
-  { canRetry, wait, pending }: FormState,
-  label: string,
-  { tryAgain }: Texts['shared'],
-) {
-  return (
-    <button
-      className="button wide"
-      type="submit"
-      aria-disabled={pending || (canRetry && !wait.isOver)}
-      aria-describedby={canRetry ? 'wait' : undefined}
-      data-busy={pending ? '' : undefined}
-    >
-      {canRetry ? tryAgain : label}
-    </button>
-  )
-}
-
-/** Shows what a screen reader announces while the form is being sent. */
-function showProgress(
-  kind: Step['kind'],
-  { early, sending, slow }: Pick<Properties['texts'], 'early' | 'sending' | 'slow'>,
-) {
-  return (
-    <p className="note" role="status">
-      {kind === 'ready' && <span className="early">{early}</span>}
-      {kind === 'sending' && <span className="visually-hidden">{sending}</span>}
-      {kind === 'slow' && <span>{slow}</span>}
-    </p>
   )
 }

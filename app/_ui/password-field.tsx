@@ -16,8 +16,20 @@ type Properties = Omit<React.ComponentProps<typeof Field>, 'id' | 'type' | 'butt
  * hide the password again.
  */
 export function PasswordField({ texts, pending, children, ...field }: Properties) {
-  const { visible, toggled, toggle } = useVisibility(pending)
+  const [visible, setVisible] = useState(false)
+  const [toggled, setToggled] = useState(false)
   const [capsLock, setCapsLock] = useState(false)
+
+  useEffect(() => {
+    if (pending) setVisible(false)
+  }, [pending])
+
+  useEffect(() => {
+    // the page may be restored from the back-forward cache
+    const hide = () => setVisible(false)
+    addEventListener('pageshow', hide)
+    return () => removeEventListener('pageshow', hide)
+  }, [])
 
   return (
     <Field
@@ -32,7 +44,10 @@ export function PasswordField({ texts, pending, children, ...field }: Properties
           className="show"
           aria-controls="password"
           aria-label={visible ? texts.hideLabel : texts.showLabel}
-          onClick={toggle}
+          onClick={() => {
+            setVisible(!visible)
+            setToggled(true)
+          }}
         >
           {visible ? texts.hide : texts.show}
         </button>
@@ -48,28 +63,4 @@ export function PasswordField({ texts, pending, children, ...field }: Properties
       {children}
     </Field>
   )
-}
-
-/** Whether the password is visible, and whether the user has ever used the button. */
-function useVisibility(pending: boolean) {
-  const [visible, setVisible] = useState(false)
-  const [toggled, setToggled] = useState(false)
-
-  function toggle(): void {
-    setVisible(!visible)
-    setToggled(true)
-  }
-
-  useEffect(() => {
-    if (pending) setVisible(false)
-  }, [pending])
-
-  useEffect(() => {
-    // the page may be restored from the back-forward cache
-    const hide = () => setVisible(false)
-    addEventListener('pageshow', hide)
-    return () => removeEventListener('pageshow', hide)
-  }, [])
-
-  return { visible, toggled, toggle }
 }

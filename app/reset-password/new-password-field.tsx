@@ -26,12 +26,15 @@ type Properties = {
  * is not entered twice.
  */
 export function NewPasswordField(properties: Properties) {
-  const { texts, prefix, minLength, problem, pending } = properties
+  const { texts, prefix, minLength, app, email, problem, pending } = properties
   const [password, setPassword] = useState('')
   const [wantsAdvice, setWantsAdvice] = useState(false)
   const [rejected, setRejected] = useState('')
   const input = useRef<HTMLInputElement>(null)
-  const rating = useRating({ ...properties, password, rejected, wantsAdvice })
+
+  // The server checks more than this rating does, so a rejected password gets no rating.
+  const rated = password === rejected ? '' : password
+  const rating = useRating(rated, wantsAdvice, minLength, app, email)
 
   useEffect(() => {
     if (problem) setRejected(input.current!.value)
@@ -64,46 +67,31 @@ export function NewPasswordField(properties: Properties) {
 }
 
 /** Rates a password after a pause in typing. Null: no rating. */
-function useRating({
-  password,
-  rejected,
-  wantsAdvice,
-  minLength,
-  app,
-  email,
-}: Pick<Properties, 'minLength' | 'app' | 'email'> & {
-  password: string
-  /** The password that the server rejected. It checks more than this rating does. */
-  rejected: string
-  wantsAdvice: boolean
-}): Rating | null {
+function useRating(
+  password: string,
+  wantsAdvice: boolean,
+  minLength: number,
+  app: string,
+  email: string | null,
+): Rating | null {
   const [rating, setRating] = useState<Rating | null>(null)
 
   useEffect(() => {
-    if (!password || password === rejected) return setRating(null)
+    if (!password) return setRating(null)
 
     let isLatest = true
     const timer = setTimeout(async () => {
-      const rated = await rate()
-      if (isLatest) setRating(rated)
+      const issue = formatIssue(password, minLength)
+      const context = email ? [email, app] : [app]
+      const latest = issue || !wantsAdvice ? issue : await judge({ password, context })
+      if (isLatest) setRating(latest)
     }, debounceMs)
 
     return () => {
       isLatest = false
       clearTimeout(timer)
     }
-  }, [password, rejected, wantsAdvice, minLength, app, email])
-
-  async function rate(): Promise<Rating | null> {
-    const issue = formatIssue(password, minLength)
-    if (issue || !wantsAdvice) return issue
-
-    try {
-      return await judge({ password, context: email ? [email, app] : [app] })
-    } catch {
-      return null // the worker could not be loaded
-    }
-  }
+  }, [password, wantsAdvice, minLength, app, email])
 
   return rating
 }
@@ -138,19 +126,19 @@ function isByHand({ inputType }: InputEvent): boolean {
 let worker: Worker | undefined
 
 /**
- * Uses a worker to rate a password whose format is correct. Rejects if the worker does
- * not load.
+ * Uses a worker to rate a password whose format is correct. Resolves to null if the
+ * worker does not load.
  */
-function judge(question: Question): Promise<Rating> {
+function judge(question: Question): Promise<Rating | null> {
   worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
   const asked = worker
   const { port1, port2 } = new MessageChannel()
 
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     port1.onmessage = ({ data }) => resolve(data)
-    asked.onerror = ({ error }) => {
+    asked.onerror = () => {
       worker = undefined // the next rating loads it again
-      reject(error)
+      resolve(null)
     }
     asked.postMessage(question, [port2])
   })

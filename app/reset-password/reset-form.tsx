@@ -121,11 +121,11 @@ function showIntro(texts: Texts['reset'], email: string | null) {
 }
 
 function showEnding(ending: Ending, step: Step, properties: Properties) {
-  const { app, texts, shared, signInUrl, forgotPasswordUrl, hasToken } = properties
   return (
     <ResetResult
-      {...{ app, texts, shared, signInUrl, forgotPasswordUrl, ending }}
-      focus={hasToken || ending !== 'noToken'}
+      {...properties}
+      ending={ending}
+      focus={properties.hasToken || ending !== 'noToken'}
       requestId={'requestId' in step ? step.requestId : undefined}
     />
   )
