@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -18,17 +18,25 @@ test('the OpenAPI document and its examples pass the linter', () => {
   writeFileSync(file, JSON.stringify(openApiDocument))
   const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
   const lint = ['lint', file, '--extends', 'recommended-strict', '--format', 'json']
-  const printed = execFileSync(process.execPath, [linter, ...lint], {
+  const { stdout, stderr } = spawnSync(process.execPath, [linter, ...lint], {
     env: { ...process.env, ...quiet },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
   })
   rmSync(folder, { recursive: true })
-  expect(JSON.parse(printed.toString().replace(/^[^{]*/, '')).totals).toEqual({
-    errors: 0,
-    warnings: 0,
-    ignored: 0,
-  })
+
+  const report = stdout.indexOf('{')
+  if (report < 0) throw new Error(`The linter printed no report: ${stderr}`)
+
+  const { totals, problems } = JSON.parse(stdout.slice(report))
+  expect(problems.map(describeProblem)).toEqual([])
+  expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 })
 })
+
+type Problem = { ruleId: string; message: string; location: { pointer?: string }[] }
+
+function describeProblem({ ruleId, message, location }: Problem): string {
+  return `${location[0]?.pointer}: ${message} (${ruleId})`
+}
 
 test('an error response describes all codes with its status', () => {
   const described = describeErrors({
