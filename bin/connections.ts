@@ -1,5 +1,6 @@
 // `npm run connections`: manages the identity providers that users sign in with.
 import { type Command, Option } from 'commander'
+import { lifetimes } from '../lib/contract/lifetimes'
 import { fetchBounded } from '../lib/outgoing'
 import type {
   ConnectionChange,
@@ -13,6 +14,7 @@ import type {
   ProviderSetup,
 } from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/urls'
+import { divideTime } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 import { collect, newProgram, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
@@ -28,6 +30,9 @@ const { reencryptSecondFactors } = await import('../lib/second-factor/encryption
 const { decryptSecrets } = await import('../lib/sso/secrets')
 const { NewConnectionName } = await import('../lib/sso/manage/settings-as-entered')
 
+const maxSessionHours = lifetimes.session / (60 * 60)
+const jwtLifetime = divideTime(lifetimes.sessionToken, 'en')
+
 const ownFlags: Record<string, Flag> = {
   domain: {
     value: 'domain',
@@ -41,7 +46,7 @@ const ownFlags: Record<string, Flag> = {
   },
   'session-hours': {
     value: 'hours',
-    text: 'renews its sessions for 1 to 168 hours at most; the last JWT ends up to 12 hours later',
+    text: `renews its sessions for 1 to ${maxSessionHours} hours at most; the last JWT ends up to ${jwtLifetime} later`,
   },
   'allow-passwords': {
     text: 'lets users of the domains have a password too; by default they may only use SSO',
@@ -128,8 +133,10 @@ function readSessionHours(text: string): number | null {
   if (text === '') return null
 
   const hours = Number(text)
-  if (!/^\d{1,3}$/.test(text) || hours < 1 || hours > 168)
-    throw new UsageError('--session-hours must be a whole number from 1 to 168.')
+  if (!/^\d{1,3}$/.test(text) || hours < 1 || hours > maxSessionHours)
+    throw new UsageError(
+      `--session-hours must be a whole number from 1 to ${maxSessionHours}.`,
+    )
 
   return hours
 }

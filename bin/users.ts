@@ -2,7 +2,6 @@
 import { Option } from 'commander'
 import { emailDomain } from '../lib/contract/email-address'
 import { env, sendsMail } from '../lib/settings/env'
-import type { OidcConnection } from '../lib/sso/connection'
 import type { ListedConnection } from '../lib/sso/manage/connections'
 import { UsageError } from '../lib/usage-error'
 import type { User, UserSession } from '../lib/user/user'
@@ -18,7 +17,8 @@ import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 prepareCommand()
 const { queueInvitation } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
-const { parseDomain, isSaml } = await import('../lib/sso/connection')
+const { parseDomain } = await import('../lib/sso/connection')
+const { loadSetup } = await import('../lib/sso/kinds')
 const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUser } =
   await import('../lib/sso/manage/connections')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
@@ -185,31 +185,8 @@ async function findIssuer(
   const [known, ...others] = await findIssuers(connection.id, subject)
   if (known && others.length === 0) return known
 
+  const { readIssuer } = await loadSetup(connection)
   return readIssuer(connection)
-}
-
-/** Returns the issuer in the ID tokens or assertions of a connection. */
-async function readIssuer(connection: ListedConnection): Promise<string> {
-  if (isSaml(connection)) return connection.settings.issuer
-
-  const { discover } = await import('../lib/sso/oidc/discovery')
-  const { slug } = connection
-
-  let issuer: string
-  try {
-    const { metadata } = await discover(connection as OidcConnection)
-    issuer = metadata.issuer
-  } catch (cause) {
-    const check = `npm run connections -- check ${slug}`
-    throw new Error(`The metadata of ${slug} can’t be used: ${check}`, { cause })
-  }
-
-  if (issuer.includes('{tenantid}'))
-    throw new UsageError(
-      `${slug} has several tenants: pass the --issuer of the subject, ${issuer}`,
-    )
-
-  return issuer
 }
 
 async function unlink(email: string, connection: string): Promise<void> {

@@ -1,5 +1,7 @@
 // `npm run widgets`: manages the widgets that customers embed into their pages
 // (docs/widgets.md).
+import { lifetimes } from '../lib/contract/lifetimes'
+import { divideTime } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import { collect, newProgram, runCommand } from './command-line'
@@ -9,7 +11,8 @@ prepareCommand()
 const { slugPattern } = await import('../lib/sso/connection')
 const widgets = await import('../lib/widget/manage')
 
-const jwts = 'JWTs live for up to 15 minutes.'
+const lifetime = divideTime(lifetimes.widgetToken, 'en')
+const jwts = `JWTs live for up to ${lifetime}.`
 const secondsByUnit = { m: 60, h: 3_600, d: 86_400 }
 
 async function requireWidget(slug: string): Promise<ListedWidget> {
@@ -195,7 +198,7 @@ program
 
 program
   .command('disable <slug>')
-  .description('rejects all pages. Earlier JWTs are valid for up to 15 minutes')
+  .description(`rejects all pages. Earlier JWTs are valid for up to ${lifetime}`)
   .action(withDatabaseAsOwner(disable))
 
 program

@@ -211,14 +211,9 @@ function describePath(operationId: string, operation: Operation) {
     description: 'At most 16 KiB, uncompressed.',
   }
 
-  const errorResponses = listErrors(operation).map((code) => [
-    errors[code].status,
-    describeError(code, operation),
-  ])
-
   const responses: Record<string, object> = {
     200: describeSuccess(operation),
-    ...Object.fromEntries(errorResponses),
+    ...describeErrors(operation),
   }
 
   const credentials = session ? [{ bearer: [] }, { cookie: [] }] : []
@@ -279,28 +274,43 @@ function describeSuccess(operation: Operation) {
   }
 }
 
+/** Returns the error responses of an operation by status, which several codes can share. */
+export function describeErrors(operation: Operation): Record<string, object> {
+  const codes = listErrors(operation)
+  const statuses = new Set(codes.map((code) => errors[code].status))
+
+  const responses = [...statuses].map((status) => {
+    const sharing = codes.filter((code) => errors[code].status === status)
+    return [status, describeError(sharing, operation)]
+  })
+
+  return Object.fromEntries(responses)
+}
+
 /**
- * Describes an error response. An operation that deletes cookies deletes them with a 5xx
- * error too.
+ * Describes the response for error codes with the same status. An operation that deletes
+ * cookies deletes them with a 5xx error too.
  */
-function describeError(code: ErrorCode, operation: Operation) {
-  if (errors[code].status === 400) return describeBadRequest(operation)
+function describeError(codes: ErrorCode[], operation: Operation) {
+  const [code, ...others] = codes as [ErrorCode, ...ErrorCode[]]
+  const { status } = errors[code]
+  if (status === 400) return describeBadRequest(codes, operation)
 
   const { cookies, crossOrigin } = operation
   const own = crossOrigin
     ? crossOriginHeaders
-    : cookies === 'deletes' && errors[code].status >= 500 && deletes
-  if (!own) return referTo('responses', code)
+    : cookies === 'deletes' && status >= 500 && deletes
+  if (!own && others.length === 0) return referTo('responses', code)
 
-  const response = describeSharedError(code)
+  const response =
+    others.length === 0 ? describeSharedError(code) : describeSharedStatus(codes)
 
   return { ...response, headers: { ...response.headers, ...own } }
 }
 
 /** Describes the 400 of an operation, which several error codes can share. */
-function describeBadRequest(operation: Operation) {
+function describeBadRequest(codes: ErrorCode[], operation: Operation) {
   const { issueExamples = {}, crossOrigin } = operation
-  const codes = listErrors(operation).filter((code) => errors[code].status === 400)
 
   const json: Issue = {
     path: [],
@@ -316,15 +326,53 @@ function describeBadRequest(operation: Operation) {
   const others = codes
     .filter((code) => code !== 'VALIDATION_ERROR')
     .map((code) => [code, makeErrorExample(code)])
-  const refs = codes.map((code) => referTo('schemas', code))
-  const schema = refs.length > 1 ? { oneOf: refs } : refs[0]
   const content = {
-    'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) },
+    'application/json': {
+      schema: referToSchemas(codes),
+      examples: Object.fromEntries([...others, ...invalid]),
+    },
   }
   const headers = { ...referToHeaders(), ...(crossOrigin && crossOriginHeaders) }
-  const description = codes.map((code) => errors[code].description).join(' ')
 
-  return { description, headers, content }
+  return { description: joinDescriptions(codes), headers, content }
+}
+
+/**
+ * Describes the response for several error codes. A header that only some of them have
+ * is not required.
+ */
+function describeSharedStatus(codes: ErrorCode[]) {
+  const ownHeaders = codes.flatMap((code) => {
+    const name = errorHeaders[code] as keyof typeof headerObjects | undefined
+    return name ? [[name, { ...headerObjects[name], required: false }]] : []
+  })
+
+  const examples = codes.flatMap((code) => {
+    const { usual, ...others } = makeErrorExamples(code)
+    return Object.entries({ [code]: usual, ...others })
+  })
+
+  const content = {
+    'application/json': {
+      schema: referToSchemas(codes),
+      examples: Object.fromEntries(examples),
+    },
+  }
+
+  return {
+    description: joinDescriptions(codes),
+    headers: { ...referToHeaders(), ...Object.fromEntries(ownHeaders) },
+    content,
+  }
+}
+
+function referToSchemas(codes: ErrorCode[]) {
+  const refs = codes.map((code) => referTo('schemas', code))
+  return refs.length > 1 ? { oneOf: refs } : refs[0]
+}
+
+function joinDescriptions(codes: ErrorCode[]): string {
+  return codes.map((code) => errors[code].description).join(' ')
 }
 
 function generateSchemas() {
@@ -339,21 +387,29 @@ function generateSchemas() {
 
 function describeSharedError(code: ErrorCode) {
   const own = errorHeaders[code]
-  const unknown = makeErrorExample(code, {
-    message: outcomeUnknownMessage,
-    outcome: 'unknown',
-  })
-  const examples = {
-    usual: makeErrorExample(code),
-    ...(code === 'SERVICE_UNAVAILABLE' && { unknown }),
+  const content = {
+    'application/json': {
+      schema: referTo('schemas', code),
+      examples: makeErrorExamples(code),
+    },
   }
-
-  const content = { 'application/json': { schema: referTo('schemas', code), examples } }
 
   return {
     description: errors[code].description,
     headers: referToHeaders(...(own ? [own] : [])),
     content,
+  }
+}
+
+function makeErrorExamples(code: ErrorCode) {
+  const unknown = makeErrorExample(code, {
+    message: outcomeUnknownMessage,
+    outcome: 'unknown',
+  })
+
+  return {
+    usual: makeErrorExample(code),
+    ...(code === 'SERVICE_UNAVAILABLE' && { unknown }),
   }
 }
 

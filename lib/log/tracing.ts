@@ -12,6 +12,7 @@ import {
   NodeTracerProvider,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-node'
+import { describeCause, log } from './log'
 
 // The only attributes that are exported. Others can contain full URLs with a code or a
 // token.
@@ -45,11 +46,26 @@ export function startTracing(): void {
 }
 
 class FilteringExporter extends OTLPTraceExporter {
+  #hasWarned = false
+
   override export(
     spans: ReadableSpan[],
     done: Parameters<OTLPTraceExporter['export']>[1],
   ): void {
-    super.export(spans.map(withoutSecrets), done)
+    super.export(spans.map(withoutSecrets), (result) => {
+      if (result.error) this.#warnOnce(result.error)
+      done(result)
+    })
+  }
+
+  /** Warns here, because OpenTelemetry ignores failures between two flushes. */
+  #warnOnce(error: Error & { code?: unknown }): void {
+    if (this.#hasWarned) return
+
+    this.#hasWarned = true
+    const { code } = error
+    const status = typeof code === 'number' ? { status: code } : {}
+    log.warn({ ...status, cause: describeCause(error) }, 'spans could not be exported')
   }
 }
 

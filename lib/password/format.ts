@@ -1,6 +1,6 @@
 import type { PasswordIssueCode } from '../contract/schemas'
 
-type FormatIssueCode = Extract<
+export type FormatIssueCode = Extract<
   PasswordIssueCode,
   'too_short' | 'too_long' | 'invalid_characters'
 >

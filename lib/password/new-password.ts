@@ -2,7 +2,13 @@ import { type ApiError, invalid } from '../contract/errors'
 import type { PasswordIssueCode } from '../contract/schemas'
 import { env } from '../settings/env'
 import { isBreached } from './breach'
-import { formatIssue, maxPasswordBytes, minGuesses, toNfc } from './format'
+import {
+  type FormatIssueCode,
+  formatIssue,
+  maxPasswordBytes,
+  minGuesses,
+  toNfc,
+} from './format'
 import { hashPassword } from './hash'
 import { countGuesses } from './strength'
 
@@ -13,18 +19,16 @@ import { countGuesses } from './strength'
 export function passwordFormatError(password: string): ApiError | undefined {
   const { PASSWORD_MIN_LENGTH } = env()
   const code = formatIssue(password, PASSWORD_MIN_LENGTH)
-  if (code === 'too_short')
-    return passwordError(code, `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
+  if (!code) return
 
   const max = maxPasswordBytes
-  if (code === 'too_long')
-    return passwordError(
-      code,
-      `Use at most ${max} bytes: ${max} plain letters, fewer with accents or emoji.`,
-    )
+  const messages: Record<FormatIssueCode, string> = {
+    too_short: `Use at least ${PASSWORD_MIN_LENGTH} characters.`,
+    too_long: `Use at most ${max} bytes: ${max} plain letters, fewer with accents or emoji.`,
+    invalid_characters: 'Remove the invisible control character and try again.',
+  }
 
-  if (code)
-    return passwordError(code, 'Remove the invisible control character and try again.')
+  return passwordError(code, messages[code])
 }
 
 /**

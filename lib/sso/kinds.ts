@@ -3,7 +3,7 @@ import type { ProviderSetup, ProviderSignIn } from './provider'
 
 /**
  * The kinds of identity providers. `signIn` is loaded for the first sign-in, and `setup`
- * for `npm run connections`.
+ * for the commands.
  */
 export const kinds = {
   oidc: {

@@ -47,7 +47,7 @@ export type ProviderSignIn<Kind extends Connection = Connection> = {
   ): Promise<Authenticated>
 }
 
-/** What `npm run connections` needs from a kind of identity provider. */
+/** What the commands need from a kind of identity provider. */
 export type ProviderSetup<Kind extends Connection = Connection> = {
   /**
    * Returns lines about a connection, and the values to enter at the provider, by label.
@@ -58,6 +58,11 @@ export type ProviderSetup<Kind extends Connection = Connection> = {
    * Throws if nobody can sign in.
    */
   check(connection: Kind): Promise<{ summary: string; problems: string[] }>
+  /**
+   * Returns the issuer in the ID tokens or assertions of a connection. Throws UsageError
+   * if there are several.
+   */
+  readIssuer(connection: Kind): Promise<string>
   /**
    * How `npm run connections -- add` and `update` create the settings and secrets of a
    * connection.

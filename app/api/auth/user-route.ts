@@ -7,17 +7,18 @@ import { sendAfterRequest } from '@/lib/mail/sender'
 import { type LiveSession, requireSession } from '@/lib/session/find'
 import { sendsMail } from '@/lib/settings/env'
 
+/** What a handler returns: the fields beside `ok`, or nothing if there are none. */
+type Acted<Result> = keyof Omit<Result, 'ok'> extends never
+  ? Promise<void>
+  : Promise<Omit<Result, 'ok'>>
+
 /**
  * Returns the handlers by which users change their password or second factor. The
  * handlers send the queued notices.
  */
 export function userRoute<Body extends object, Result extends object>(
   operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
-  act: (
-    session: LiveSession,
-    body: Body,
-    caller: Caller,
-  ) => Promise<Omit<Result, 'ok'>> | Promise<void>,
+  act: (session: LiveSession, body: Body, caller: Caller) => Acted<Result>,
 ) {
   return route(operation, async (call) => {
     const { request, caller, body, respond, addToLog } = call

@@ -59,8 +59,8 @@ const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
   OAUTH_JWT_CLAIM_COMPARISON_FAILED: (_, cause) => findClaimCheck(cause),
   OAUTH_JWT_TIMESTAMP_CHECK_FAILED: (_, cause) => findClaimCheck(cause),
   OAUTH_KEY_SELECTION_FAILED: () => 'id_token_key',
-  OAUTH_UNSUPPORTED_OPERATION: (step) =>
-    step === 'response' ? 'id_token_alg' : steps[step].other,
+  OAUTH_UNSUPPORTED_OPERATION: (step, cause) =>
+    step === 'response' ? findUnsupportedCheck(cause) : steps[step].other,
   OAUTH_INVALID_RESPONSE: (step, cause) =>
     step === 'response' ? findResponseCheck(cause) : steps[step].unusable,
 }
@@ -119,6 +119,12 @@ function isTimeout(thrown: unknown): boolean {
 function findClaimCheck(cause: unknown): string {
   const { claim } = ((cause as Cause | undefined)?.cause ?? {}) as { claim?: unknown }
   return findKnownCheck('id_token', claim) ?? 'id_token_claims'
+}
+
+/** What is unsupported is the type of the access token, or how the ID token is signed. */
+function findUnsupportedCheck(cause: unknown): string {
+  const { message = '' } = (cause ?? {}) as Partial<Error>
+  return /token_type/.test(message) ? steps.response.unusable : 'id_token_alg'
 }
 
 function findResponseCheck(cause: unknown): string {

@@ -131,6 +131,26 @@ function findProblems(
   return problems
 }
 
+const readIssuer: OidcSetup['readIssuer'] = async (connection) => {
+  const { slug } = connection
+
+  let issuer: string
+  try {
+    const { metadata } = await discover(connection)
+    issuer = metadata.issuer
+  } catch (cause) {
+    const command = `npm run connections -- check ${slug}`
+    throw new Error(`The metadata of ${slug} can’t be used: ${command}`, { cause })
+  }
+
+  if (issuer.includes('{tenantid}'))
+    throw new UsageError(
+      `${slug} has several tenants: pass the --issuer of the subject, ${issuer}`,
+    )
+
+  return issuer
+}
+
 const add: OidcSetup['add'] = {
   description:
     'adds an OpenID provider, whose --issuer and --client-id are required. Reads the client secret from stdin (< SECRET), and prints what to enter at the provider',
@@ -272,4 +292,4 @@ function nameFlag(setting: string): string {
   return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-export const oidcSetup: OidcSetup = { describe, check, add }
+export const oidcSetup: OidcSetup = { describe, check, readIssuer, add }

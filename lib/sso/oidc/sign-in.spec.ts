@@ -242,6 +242,10 @@ rejects('response_invalid', {
     'id_token_missing',
     { token: ({ id_token: _, ...body }) => ({ body }) },
   ],
+  'an access token that is not a Bearer token': [
+    'token_response',
+    { token: (genuine) => ({ body: { ...genuine, token_type: 'N_A' } }) },
+  ],
   'another nonce': ['id_token_nonce', claims({ nonce: newSecret() })],
   'no nonce': ['id_token_nonce', claims({ nonce: undefined })],
   'another issuer': ['id_token_iss', claims({ iss: 'https://accounts.google.com' })],

@@ -103,6 +103,8 @@ function explainFailure({ slug }: SamlConnection, error: unknown): Error {
   )
 }
 
+const readIssuer: SamlSetup['readIssuer'] = async ({ settings }) => settings.issuer
+
 const add: SamlSetup['add'] = {
   description:
     'adds a SAML provider from its --metadata, which is required, and prints what to enter at the provider',
@@ -247,4 +249,4 @@ async function readSecrets(connection: SamlConnection): Promise<Secrets | null> 
   }
 }
 
-export const samlSetup: SamlSetup = { describe, check, add }
+export const samlSetup: SamlSetup = { describe, check, readIssuer, add }
