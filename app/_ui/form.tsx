@@ -123,10 +123,19 @@ export function Form({
   onSubmit,
   children,
 }: Properties) {
-  const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
+  const { step, setStep, problem, setProblem, canRetry, gaveUp, wait, pending } = form
   const label = pending ? texts.sending : submit
-  const message = chooseMessage(form, texts, shared)
   useReadyPage(form, onSubmit)
+
+  const { limited, unavailable, unknown, failed } = texts
+  const messages: Partial<Record<string, Message>> = {
+    limited,
+    unavailable,
+    offline: shared.offline,
+    unknown,
+    failed,
+  }
+  const message = (gaveUp && texts.gaveUp) || messages[step.kind]
 
   function forgetErrors(changed: HTMLInputElement): void {
     setProblem(null)
@@ -174,26 +183,6 @@ export function Form({
       </p>
     </>
   )
-}
-
-/** Returns the message above the form, if any. */
-function chooseMessage(
-  { step, gaveUp }: FormState,
-  texts: Messages,
-  { offline }: Texts['shared'],
-): Message | undefined {
-  if (gaveUp && texts.gaveUp) return texts.gaveUp
-
-  const { limited, unavailable, unknown, failed } = texts
-  const messages: Partial<Record<string, Message>> = {
-    limited,
-    unavailable,
-    offline,
-    unknown,
-    failed,
-  }
-
-  return messages[step.kind]
 }
 
 /** Marks the page as ready, and submits a form that the user submitted before. */

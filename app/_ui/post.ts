@@ -44,8 +44,12 @@ export async function readOutcome({
   requestId: sentId,
   response: pending,
 }: Sent): Promise<Outcome> {
-  const response = await receive(pending)
-  if (!response) return { kind: 'unknown', requestId: sentId }
+  let response: Response
+  try {
+    response = await pending
+  } catch {
+    return { kind: 'unknown', requestId: sentId }
+  }
 
   const body = await readBody(response)
   const { ok, code, issues, outcome, secret, uri, enrolment, recoveryCodes, returnTo } =
@@ -65,11 +69,6 @@ export async function readOutcome({
     return { kind: 'rejected', code, issue: issues?.[0], requestId }
 
   return { kind: 'failed', requestId }
-}
-
-/** Resolves to null if there is no response. */
-function receive(pending: Promise<Response>): Promise<Response | null> {
-  return pending.catch(() => null)
 }
 
 /** Returns the body of a response: {} if it is incomplete, or sent by a proxy. */

@@ -58,7 +58,16 @@ export function NewPasswordField(properties: Properties) {
       }}
       onFocus={({ currentTarget }) => setPassword(currentTarget.value)}
     >
-      {showStrength(rating, texts)}
+      <p className="strength" data-strength={rating ?? undefined}>
+        <span className="strength-bar" aria-hidden="true">
+          <span />
+          <span />
+          <span />
+        </span>
+        <span className="strength-words" role="status">
+          {rating && texts.strength[rating]}
+        </span>
+      </p>
       <p id="password-tip" className="hint">
         {texts.tip}
       </p>
@@ -94,21 +103,6 @@ function useRating(
   }, [password, wantsAdvice, minLength, app, email])
 
   return rating
-}
-
-function showStrength(rating: Rating | null, texts: Texts['reset']) {
-  return (
-    <p className="strength" data-strength={rating ?? undefined}>
-      <span className="strength-bar" aria-hidden="true">
-        <span />
-        <span />
-        <span />
-      </span>
-      <span className="strength-words" role="status">
-        {rating && texts.strength[rating]}
-      </span>
-    </p>
-  )
 }
 
 /**

@@ -27,18 +27,37 @@ type Properties = PageTexts & {
 /** The form that sets a new password, with the token from the URL. */
 export function ResetForm(properties: Properties) {
   const { app, language, texts, shared, minLength, signInUrl, email } = properties
-  const { form, submit } = useReset(properties)
+  const form = useForm(properties.hasToken)
+  const submit = useReset(form, properties)
   const { step, problem, canRetry, wait, pending } = form
 
   const ending = findPasswordIssue(step) ? null : findEnding(step)
-  if (ending) return showEnding(ending, step, properties)
+  if (ending)
+    return (
+      <ResetResult
+        {...properties}
+        ending={ending}
+        focus={properties.hasToken || ending !== 'noToken'}
+        requestId={'requestId' in step ? step.requestId : undefined}
+      />
+    )
+
+  const intro = (
+    <>
+      {email && (
+        <p>
+          {texts.account} <Address email={email} />
+        </p>
+      )}
+      <p>{texts.formBody}</p>
+    </>
+  )
 
   return (
     <>
       <Form
-        {...{ form, app, language, shared, texts }}
+        {...{ form, app, language, shared, texts, intro }}
         title={texts.form}
-        intro={showIntro(texts, email)}
         submit={texts.submit}
         action="/reset-password"
         scripts="data-needs-script"
@@ -59,16 +78,18 @@ export function ResetForm(properties: Properties) {
   )
 }
 
-/** The state of the form, and what it sends. */
-function useReset({ app, texts, minLength, hasToken, email }: Properties) {
-  const form = useForm(hasToken)
-
+/** Returns the function that sends the form. */
+function useReset(
+  form: ReturnType<typeof useForm>,
+  { app, texts, minLength, hasToken, email }: Properties,
+) {
   async function submit(): Promise<void> {
     const token = urlSecret('token')
     if (!token) return
 
     const password = form.input('password')!.value
-    const wrong = checkFormat(password)
+    const issue = formatIssue(password, minLength)
+    const wrong = issue && (password ? texts.issues[issue] : texts.emptyPassword)
     const outcome = await form.send(
       wrong ? { field: 'password', text: wrong } : null,
       () => post(routes.resetPassword.path, { token, password }),
@@ -88,14 +109,6 @@ function useReset({ app, texts, minLength, hasToken, email }: Properties) {
     history.replaceState(null, '', '/reset-password/done') // this URL can be reloaded, and has no token
   }
 
-  /** Returns the error of a password that must not be sent, or null. */
-  function checkFormat(password: string): string | null {
-    if (!password) return texts.emptyPassword
-
-    const issue = formatIssue(password, minLength)
-    return issue && texts.issues[issue]
-  }
-
   // A layout effect corrects the page before the first paint. The server can't see a
   // token in the fragment.
   useLayoutEffect(() => {
@@ -104,31 +117,7 @@ function useReset({ app, texts, minLength, hasToken, email }: Properties) {
     markPageReady() // Form calls it too, but there may be no form
   }, [])
 
-  return { form, submit }
-}
-
-function showIntro(texts: Texts['reset'], email: string | null) {
-  return (
-    <>
-      {email && (
-        <p>
-          {texts.account} <Address email={email} />
-        </p>
-      )}
-      <p>{texts.formBody}</p>
-    </>
-  )
-}
-
-function showEnding(ending: Ending, step: Step, properties: Properties) {
-  return (
-    <ResetResult
-      {...properties}
-      ending={ending}
-      focus={properties.hasToken || ending !== 'noToken'}
-      requestId={'requestId' in step ? step.requestId : undefined}
-    />
-  )
+  return submit
 }
 
 function findPasswordIssue(step: Step): Issue | undefined {
