@@ -7,8 +7,11 @@ import { sendAfterRequest } from '@/lib/mail/sender'
 import { type LiveSession, requireSession } from '@/lib/session/find'
 import { sendsMail } from '@/lib/settings/env'
 
-/** What a handler returns: the fields beside `ok`, or nothing if there are none. */
-type Acted<Result> = keyof Omit<Result, 'ok'> extends never
+/**
+ * The result of a handler: the fields of the response except `ok`. It is `void` if `ok` is
+ * the only field.
+ */
+type HandlerResult<Result> = keyof Omit<Result, 'ok'> extends never
   ? Promise<void>
   : Promise<Omit<Result, 'ok'>>
 
@@ -18,7 +21,7 @@ type Acted<Result> = keyof Omit<Result, 'ok'> extends never
  */
 export function userRoute<Body extends object, Result extends object>(
   operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
-  act: (session: LiveSession, body: Body, caller: Caller) => Acted<Result>,
+  act: (session: LiveSession, body: Body, caller: Caller) => HandlerResult<Result>,
 ) {
   return route(operation, async (call) => {
     const { request, caller, body, respond, addToLog } = call
