@@ -3,13 +3,13 @@ import { grounds, surfaces } from '@/lib/brand/accent-color'
 import { brandFiles } from '@/lib/brand/files'
 import { brandStyles } from '@/lib/brand/plain-page'
 import { secretNames } from '@/lib/http/hide-secrets'
-import { texts } from '@/lib/texts/language'
-import { Brand } from './_ui/brand'
-import { Footer } from './_ui/footer'
+import { env } from '@/lib/settings/env'
+import type { Texts } from '@/lib/texts/en'
+import { languages, texts } from '@/lib/texts/language'
 import { Inlined } from './_ui/inlined'
 import { ErrorTexts } from './error'
 
-const { icon = '/icon.svg', touchIcon } = brandFiles()
+const { icon = '/icon.svg', touchIcon, logo, logoDark } = brandFiles()
 const themeColors = (['light', 'dark'] as const).flatMap((scheme) => [
   [surfaces[scheme], `(prefers-color-scheme: ${scheme}) and (max-width: 32rem)`],
   [grounds[scheme], `(prefers-color-scheme: ${scheme})`],
@@ -65,5 +65,80 @@ function Head({ nonce }: { nonce: string | undefined }) {
         />
       </noscript>
     </head>
+  )
+}
+
+/**
+ * The product's logo from public/brand/. Without a logo, the product's name next to its
+ * first letter.
+ */
+function Brand({ app }: { app: string }) {
+  return (
+    <header className="brand" translate="no">
+      {logo ? (
+        <picture>
+          {logoDark && <source srcSet={logoDark} media="(prefers-color-scheme: dark)" />}
+          <img className="brand-logo" src={logo} alt={app} />
+        </picture>
+      ) : (
+        <>
+          <span className="brand-mark" aria-hidden="true">
+            {[...app][0]}
+          </span>
+          <span className="brand-name">{app}</span>
+        </>
+      )}
+    </header>
+  )
+}
+
+/**
+ * The links from the settings, and the list of languages (see language-switch.inline.js).
+ */
+function Footer({ language, texts }: { language: string; texts: Texts['footer'] }) {
+  const { HELP_URL, PRIVACY_URL, TERMS_URL } = env()
+  const links = [
+    [texts.help, HELP_URL],
+    [texts.privacy, PRIVACY_URL],
+    [texts.terms, TERMS_URL],
+  ].filter(([, url]) => url)
+
+  return (
+    <footer className="footer">
+      {links.length > 0 && (
+        <ul>
+          {links.map(([label, url]) => (
+            <li key={label}>
+              <a href={url}>{label}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+      <LanguageList language={language} label={texts.language} />
+    </footer>
+  )
+}
+
+function LanguageList({ language, label }: { language: string; label: string }) {
+  return (
+    <label className="languages">
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <path d="M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17zM3.5 12h17M12 3.5c-5 5-5 12 0 17M12 3.5c5 5 5 12 0 17" />
+      </svg>
+      <span className="visually-hidden">{label}</span>
+      <select
+        id="language"
+        name="language"
+        autoComplete="off"
+        defaultValue={language}
+        translate="no"
+      >
+        {languages().map(([tag, name]) => (
+          <option key={tag} value={tag} lang={tag}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }

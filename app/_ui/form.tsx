@@ -3,10 +3,16 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { Outcome } from '@/app/_ui/post'
 import type { Texts } from '@/lib/texts/en'
+import {
+  isRetryable,
+  markPageReady,
+  maxRetries,
+  useAttempts,
+  useWait,
+  WaitText,
+} from './attempts'
 import { Reference } from './reference'
 import { takeFocus } from './screen'
-import { isRetryable, markPageReady, maxRetries, useAttempts } from './use-attempts'
-import { useWait, WaitText } from './wait'
 
 const longWaitSeconds = 60 // after `maxRetries` failed retries
 

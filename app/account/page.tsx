@@ -1,7 +1,7 @@
 import { headers } from 'next/headers'
 import { redirect } from 'next/navigation'
 import { Address } from '@/app/_ui/address'
-import { NeedsScript } from '@/app/_ui/needs-script'
+import { NeedsScript } from '@/app/_ui/screen'
 import { Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
 import { canChangePassword } from '@/lib/password/change'

@@ -1,7 +1,7 @@
 'use client'
 
 import { useLayoutEffect, useState } from 'react'
-import { useWait, WaitText } from '@/app/_ui/wait'
+import { useWait, WaitText } from '@/app/_ui/attempts'
 import type { Texts } from '@/lib/texts/en'
 
 const waitSeconds = 60 // lib/mail/outbox.ts sends a user at most one link per minute

@@ -1,5 +1,5 @@
 import { headers } from 'next/headers'
-import { NeedsScript } from '@/app/_ui/needs-script'
+import { NeedsScript } from '@/app/_ui/screen'
 import { lookUpInTime } from '@/app/look-up'
 import { tokenHashHeader } from '@/lib/http/hide-secrets'
 import { describeCause, log } from '@/lib/log/log'

@@ -2,10 +2,10 @@
 
 import { useLayoutEffect } from 'react'
 import { Address } from '@/app/_ui/address'
+import { isRetryable, markPageReady, type Step } from '@/app/_ui/attempts'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
 import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
-import { isRetryable, markPageReady, type Step } from '@/app/_ui/use-attempts'
 import { UserName } from '@/app/_ui/user-name'
 import type { Issue } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'

@@ -1,6 +1,5 @@
-import type { IconName } from '@/app/_ui/icon'
 import { Reference } from '@/app/_ui/reference'
-import { Actions, Screen } from '@/app/_ui/screen'
+import { Actions, type IconName, Screen } from '@/app/_ui/screen'
 import type { Texts } from '@/lib/texts/en'
 
 /** How a reset ends. `dead`: the server rejected the token when the password was sent. */

@@ -1,7 +1,6 @@
 import { headers } from 'next/headers'
 import { Address } from '@/app/_ui/address'
-import { NeedsScript } from '@/app/_ui/needs-script'
-import { Actions, Screen } from '@/app/_ui/screen'
+import { Actions, NeedsScript, Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { findBrowserChallenge } from '@/lib/second-factor/challenge'

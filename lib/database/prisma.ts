@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { Client, QueryConfig } from 'pg'
 import { Prisma, PrismaClient } from '../../prisma/client/client'
 import { env } from '../settings/env'
+import { asUnavailable, NothingChanged } from './errors'
 import { databasePool, resultMs } from './pool'
 
 export { Prisma }
@@ -25,6 +26,29 @@ export function prisma(): PrismaClient {
  */
 export function dateFromEpoch(seconds: number): Date {
   return new Date(Math.round(seconds * 1_000))
+}
+
+export type Transaction = Prisma.TransactionClient
+
+/**
+ * Executes `work` in one transaction. Any error rolls back. A database error before
+ * COMMIT becomes NothingChanged.
+ */
+export async function transaction<Result>(
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  let mayBeCommitted = false
+  try {
+    const run = async (tx: Transaction) => {
+      const result = await work(tx)
+      mayBeCommitted = true
+      return result
+    }
+    return await prisma().$transaction(run, { maxWait: resultMs, timeout: resultMs })
+  } catch (error) {
+    if (mayBeCommitted || !asUnavailable(error)) throw error
+    return NothingChanged.rethrow(error as Error)
+  }
 }
 
 function createClient(): PrismaClient {

@@ -1,7 +1,12 @@
 import type { Caller } from '../contract/caller'
 import { mayUsePassword } from '../database/conditions'
-import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
-import { type Transaction, transaction } from '../database/transaction'
+import {
+  dateFromEpoch,
+  Prisma,
+  prisma,
+  type Transaction,
+  transaction,
+} from '../database/prisma'
 import { sendsMail } from '../settings/env'
 import type { MailClaim } from './claimed'
 import type { MailKind, MailKindName } from './kinds'

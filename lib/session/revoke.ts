@@ -1,5 +1,4 @@
-import { Prisma, prisma } from '../database/prisma'
-import { type Transaction, transaction } from '../database/transaction'
+import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
 import type { LiveSession } from './find'
 
 /**

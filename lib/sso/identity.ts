@@ -5,8 +5,7 @@ import {
   toUnicode,
 } from '../contract/email-address'
 import { mayUsePassword } from '../database/conditions'
-import { prisma } from '../database/prisma'
-import { type Transaction, transaction } from '../database/transaction'
+import { prisma, type Transaction, transaction } from '../database/prisma'
 import { type Connection, parseDomain, readDomain } from './connection'
 import { SignInRejected } from './rejection'
 

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { emailDomain, emailForms, parseEmailAddress } from '../contract/email-address'
 import { mayUsePassword } from '../database/conditions'
-import { transaction } from '../database/transaction'
+import { transaction } from '../database/prisma'
 import { UsageError } from '../usage-error'
 
 const maxUsers = 50_000 // more would exceed the time limit of a transaction

@@ -1,7 +1,6 @@
 import { emailDomain, emailForms } from '../contract/email-address'
 import { mayUsePassword } from '../database/conditions'
-import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
-import { transaction } from '../database/transaction'
+import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { endSessionsOfUser } from '../session/revoke'
 
 const rowsAtOnce = 10_000

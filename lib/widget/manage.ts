@@ -1,6 +1,5 @@
 import { hashSecret, newSecret } from '../crypto/token'
-import { Prisma, prisma } from '../database/prisma'
-import { transaction } from '../database/transaction'
+import { Prisma, prisma, transaction } from '../database/prisma'
 import { isLoopback } from '../settings/loopback'
 import { UsageError } from '../usage-error'
 import { isTokenLive } from './session'

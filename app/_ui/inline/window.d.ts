@@ -7,7 +7,7 @@
 //   leaving          the page opens its link again                    url-secrets
 //   submitted-early  a form was submitted before the page was ready   early-submit
 //   stuck            the scripts of the page failed to load           early-submit
-//   ready            React is ready, or nothing needs it     use-attempts, early-exchange
+//   ready            React is ready, or nothing needs it         attempts, early-exchange
 
 /** The script that is running. Its `data-…` attributes are its parameters. */
 type InlineScript = HTMLScriptElement & { dataset: Record<Parameter, string> }

@@ -2,19 +2,20 @@
 
 import { useLayoutEffect, useRef, useState } from 'react'
 import { Address } from '@/app/_ui/address'
-import type { PageTexts } from '@/app/_ui/form'
-import { type Outcome, post, readOutcome } from '@/app/_ui/post'
-import { Reference } from '@/app/_ui/reference'
-import { Screen } from '@/app/_ui/screen'
-import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
 import {
   isRetryable,
   markPageReady,
   maxRetries,
   type Step,
   useAttempts,
-} from '@/app/_ui/use-attempts'
-import { useWait, WaitText } from '@/app/_ui/wait'
+  useWait,
+  WaitText,
+} from '@/app/_ui/attempts'
+import type { PageTexts } from '@/app/_ui/form'
+import { type Outcome, post, readOutcome } from '@/app/_ui/post'
+import { Reference } from '@/app/_ui/reference'
+import { Screen } from '@/app/_ui/screen'
+import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beganWithPassword, mayUsePassword } from '../../database/conditions'
-import { Prisma, prisma } from '../../database/prisma'
-import { type Transaction, transaction } from '../../database/transaction'
+import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
 import { codeIsUsable, lockUsers, revokeSessions } from '../../session/revoke'
 import { UsageError } from '../../usage-error'
 import { type Connection, ConnectionSettings, type Row } from '../connection'

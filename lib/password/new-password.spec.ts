@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { listen } from '../../e2e/support/servers/listen'
 import { log } from '../log/log'
 import { env } from '../settings/env'
-import { isBreached } from './breach'
+import { isBreached } from './new-password'
 
 const breached = 'lantern 0c1d2e3f meadow'
 const digest = createHash('sha1').update(breached).digest('hex').toUpperCase()
