@@ -200,7 +200,7 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   })
   customer.html = script().replace(login.url, limited.url)
   await page.goto(customer.url)
-  await expect(page.locator('p')).toHaveCount(0)
+  await expect(page.locator('p')).toContainText('Not available.')
   waits.push(
     ...(await page.evaluate(() => (window as unknown as { waits: number[] }).waits)),
   )
@@ -211,6 +211,52 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
     rejection,
   )
   await limited.stop()
+})
+
+const secondChances: Record<string, (page: Page) => Promise<unknown>> = {
+  'the computer has slept for longer than the JWT lives': (page) =>
+    page.clock.setFixedTime(Date.now() + 16 * 60_000),
+  'the clock of the computer is wrong, or the keys have changed': (page) =>
+    page.route('**/greeting', (route) => route.fulfill({ status: 401 }), { times: 1 }),
+}
+for (const [what, change] of Object.entries(secondChances))
+  test(`the widget requests one more JWT if ${what}`, async ({ page }) => {
+    let count = 0
+    page.on('request', (request) => {
+      const isSession = request.url().endsWith(routes.startWidgetSession.path)
+      if (isSession && request.method() === 'POST') count++
+    })
+    customer.html = script()
+    await page.goto(customer.url)
+    await expect(page.locator('p')).toContainText('Hello')
+    expect(count).toBe(1)
+    await change(page)
+    await page.evaluate(() => document.querySelector('p')!.firstChild!.remove())
+    await page.getByRole('button', { name: 'Again' }).click()
+    await expect(page.locator('p')).toContainText('Hello')
+    expect(count).toBe(2)
+  })
+
+test('the widget can be used later if it was opened offline, and asks twice at most after 401', async ({
+  page,
+}) => {
+  await page.route(`**${routes.startWidgetSession.path}`, (route) => route.abort())
+  customer.html = script()
+  await page.goto(customer.url)
+  await expect(page.locator('p')).toContainText('Not available.')
+  await page.unrouteAll()
+  let count = 0
+  await page.route('**/greeting', (route) => {
+    count++
+    return route.fulfill({ status: 401 })
+  })
+  const again = page.getByRole('button', { name: 'Again' })
+  await again.click()
+  await expect.poll(() => count).toBe(2)
+  await page.unrouteAll()
+  await again.click()
+  await expect(page.locator('p')).toContainText('Hello')
+  expect(count).toBe(2)
 })
 
 test("the widget's API accepts a JWT only from its own page, and rejects a changed JWT", async ({

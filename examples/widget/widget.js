@@ -7,7 +7,8 @@
   const api = new URL(script.src).origin
   const final = ['WIDGET_TOKEN_INVALID', 'ORIGIN_REJECTED'] // after these, a retry would fail too
   const maxTries = 3
-  // the JWT, and until when to use it. performance.now() ignores changes of the clock
+  // The JWT, and until when to use it. Not performance.now(), which may stop while the
+  // computer sleeps.
   let session = null
   let pending = null
   let stopped = false
@@ -17,7 +18,7 @@
    * request.
    */
   function getToken() {
-    if (session && performance.now() < session.until) return Promise.resolve(session.jwt)
+    if (session && Date.now() < session.until) return Promise.resolve(session.jwt)
     pending ??= startSession().finally(() => (pending = null))
     return pending
   }
@@ -36,7 +37,7 @@
           atob(body.token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')),
         )
         // a minute early
-        session = { jwt: body.token, until: performance.now() + (exp - iat - 60) * 1_000 }
+        session = { jwt: body.token, until: Date.now() + (exp - iat - 60) * 1_000 }
         return session.jwt
       }
       stopped = final.includes(body?.code)
@@ -58,14 +59,26 @@
   button.textContent = 'Again'
   button.onclick = show
 
-  async function show() {
+  /**
+   * Calls the API of the widget. After a 401, tries once more with a new JWT: the clock of
+   * the computer may be wrong, or the keys may have changed. Resolves to null without a
+   * response.
+   */
+  async function request(path, isLast = false) {
     const jwt = await getToken()
-    if (!jwt) return element.remove()
-    const headers = { Authorization: `Bearer ${jwt}` }
-    const response = await fetch(`${api}/greeting`, {
-      headers,
+    if (!jwt) return null
+    const response = await fetch(api + path, {
+      headers: { Authorization: `Bearer ${jwt}` },
       credentials: 'omit',
     }).catch(() => null)
+    if (response?.status !== 401 || isLast) return response
+    session = null
+    return request(path, true)
+  }
+
+  async function show() {
+    const response = await request('/greeting')
+    if (stopped) return element.remove()
     element.replaceChildren(
       response?.ok ? (await response.json()).greeting : 'Not available.',
       ' ',
