@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { project } from '../../bin/dev/local'
 import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
+import * as routes from '../../lib/contract/routes'
 import { connectSaml, requestIdIn } from '../support/browsers/saml-visitor'
 import { addTestConnection } from '../support/databases/connection'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
@@ -12,6 +13,7 @@ import {
   heading,
   newCode,
   postTo,
+  type Sql,
   test,
   type User,
 } from '../support/fixtures'
@@ -184,6 +186,41 @@ test('signs in, starting at the sign-in page of this service', async ({ page }) 
   await page.waitForURL(`${dashboard.url}/`)
   await expect(claim(page, 'email')).toHaveText(email)
 })
+
+test('a bookmarked sign-in page and Back lead to the dashboard', async ({
+  page,
+  context,
+}) => {
+  await page.goto(`${dashboard.url}/reports`)
+  await isAtSignIn(page)
+  const bookmark = page.url()
+  await context.clearCookies() // as on another day
+  await page.goto(bookmark)
+  const callback = page.waitForRequest((request) =>
+    request.url().startsWith(`${dashboard.url}/callback`),
+  )
+  await signInByPassword(page)
+  await page.waitForURL(`${dashboard.url}/`)
+  await expect(claim(page, 'email')).toHaveText(withPassword.email)
+
+  await page.goto((await callback).url()) // as if Back led there
+  await page.waitForURL(`${dashboard.url}/`)
+  await expect(claim(page, 'email')).toHaveText(withPassword.email)
+  await page.goto(bookmark)
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await page.waitForURL(`${dashboard.url}/`)
+})
+
+for (const [way, signIn] of Object.entries(ways))
+  test(`keeps the fragment of the dashboard's page with ${way}`, async ({ page }) => {
+    const address = `${dashboard.url}/reports?year=2026#/7?tab=a%26b`
+    await page.goto(address)
+    await isAtSignIn(page)
+    await signIn(page)
+    await page.waitForURL(address)
+    await page.goto(`${other.url}/reports#second`) // without a page of the login
+    await page.waitForURL(`${other.url}/reports#second`)
+  })
 
 test('a JWT with an outdated refresh token leads to the sign-in form, and then to the dashboard', async ({
   page,
@@ -360,7 +397,7 @@ test.describe('the callback', () => {
     }
   }
 
-  const rejected: Record<string, Change> = {
+  const repeated: Record<string, Change> = {
     'the cookie of another browser': async (attempt, user) => {
       attempt.cookie = (await begin(user)).cookie
     },
@@ -373,6 +410,8 @@ test.describe('the callback', () => {
       failed.searchParams.delete('code')
       expect((await get(failed, cookie)).status).toBe(400)
     },
+  }
+  const rejected: Record<string, Change> = {
     'no issuer': ({ callback }) => callback.searchParams.delete('iss'),
     'another issuer': ({ callback }) => callback.searchParams.set('iss', `${login.url}/`),
   }
@@ -381,11 +420,36 @@ test.describe('the callback', () => {
       const attempt = await begin(user)
       await change(attempt, user)
       expect((await get(attempt.callback, attempt.cookie)).status).toBe(400)
-      const hash = createHash('sha256').update(attempt.code).digest()
-      expect(
-        await sql('SELECT used_at FROM exchange_codes WHERE code_hash = $1', [hash]),
-      ).toEqual([{ used_at: null }])
+      await expectUnused(sql, attempt.code)
     })
+
+  for (const [title, change] of Object.entries(repeated))
+    test(`begins the sign-in again once instead of exchanging a code with ${title}`, async ({
+      user,
+      sql,
+    }) => {
+      const attempt = await begin(user)
+      await change(attempt, user)
+      const response = await get(attempt.callback, attempt.cookie)
+      const location = locationOf(response)
+      expect(response.status).toBe(303)
+      expect(location.origin + location.pathname).toBe(login.url + routes.authorize.path)
+      await expectUnused(sql, attempt.code)
+
+      const { searchParams } = attempt.callback
+      searchParams.set('state', keepSecret(location.searchParams.get('state')!))
+      expect((await get(attempt.callback, '')).status, 'a browser without cookies').toBe(
+        400,
+      )
+      await expectUnused(sql, attempt.code)
+    })
+
+  async function expectUnused(sql: Sql, code: string): Promise<void> {
+    const hash = createHash('sha256').update(code).digest()
+    expect(
+      await sql('SELECT used_at FROM exchange_codes WHERE code_hash = $1', [hash]),
+    ).toEqual([{ used_at: null }])
+  }
 
   test('starts a session with a new cookie', async ({ user }) => {
     const { cookie, callback } = await begin(user)

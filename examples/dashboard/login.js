@@ -12,10 +12,10 @@ export const newSecret = () => randomBytes(32).toString('base64url')
 
 /**
  * Begins a sign-in. Store `state` and `codeVerifier` in the browser's session, then
- * redirect the browser to `url`.
+ * redirect the browser to `url`. `mark` is the beginning of `state`.
  */
-export function beginSignIn(callbackUrl) {
-  const [state, codeVerifier] = [newSecret(), newSecret()]
+export function beginSignIn(callbackUrl, mark = '') {
+  const [state, codeVerifier] = [mark + newSecret(), newSecret()]
   const query = new URLSearchParams({
     redirect_uri: callbackUrl,
     state,

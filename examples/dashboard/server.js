@@ -9,6 +9,7 @@ const {
 } = process.env
 const callbackUrl = `${OWN_URL}/callback`
 const pages = ['/', '/reports']
+const again = 'again-' // the beginning of `state` in a second attempt
 const isHttps = OWN_URL.startsWith('https:')
 // The prefix needs https. On plain http, servers on different ports share cookies, so the
 // name contains the port.
@@ -28,11 +29,11 @@ function store(response, session, seconds) {
   response.setHeader('Set-Cookie', `${cookieName}=${id}; ${attributes}`)
 }
 
-function startSignIn({ request, response, session }) {
-  const { url, state, codeVerifier } = login.beginSignIn(callbackUrl)
+function startSignIn({ request, response, session }, returnTo = request.url, mark = '') {
+  const { url, state, codeVerifier } = login.beginSignIn(callbackUrl, mark)
   const attempts = session?.attempts ?? new Map()
   if (!session) store(response, { attempts }, 3600)
-  attempts.set(state, { codeVerifier, returnTo: request.url })
+  attempts.set(state, { codeVerifier, returnTo })
   redirect(response, url)
 }
 
@@ -40,14 +41,16 @@ function startSignIn({ request, response, session }) {
  * Handles the callback. Checks that this browser began the sign-in, and that our login
  * responded (RFC 9207).
  */
-async function finishSignIn({ response, id, session, query }) {
+async function finishSignIn(call) {
+  const { response, id, session, query } = call
   const [state, code] = [query.get('state'), query.get('code')]
   const attempt = session?.attempts.get(state)
   session?.attempts.delete(state)
-  const isValid = attempt && code && query.get('iss') === login.LOGIN_URL
-  const tokens = isValid ? await login.exchangeCode(code, attempt.codeVerifier) : null
-  if (!tokens)
-    return send(response, 400, 'You weren’t signed in', '<a href="/">Sign in again</a>')
+  if (!code || query.get('iss') !== login.LOGIN_URL) return reject(response)
+
+  const tokens = attempt && (await login.exchangeCode(code, attempt.codeVerifier))
+  if (!tokens) return recover(call)
+
   sessions.delete(id) // a new cookie, because an attacker may have set the old one
   store(
     response,
@@ -55,6 +58,22 @@ async function finishSignIn({ response, id, session, query }) {
     7 * 24 * 3600,
   )
   redirect(response, attempt.returnTo)
+}
+
+/**
+ * Handles a callback of a sign-in that began elsewhere or is over, for example after a
+ * bookmark or Back. Continues with a session of this browser, or begins again once.
+ */
+function recover(call) {
+  const { response, session, query } = call
+  if (session?.tokens) return redirect(response, '/')
+  // the mark also ends the loop of a browser without cookies
+  if (query.get('state')?.startsWith(again)) return reject(response)
+  startSignIn(call, '/', again)
+}
+
+function reject(response) {
+  send(response, 400, 'You weren’t signed in', '<a href="/">Sign in again</a>')
 }
 
 /**
