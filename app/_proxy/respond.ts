@@ -2,12 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
 
 import { hideSecrets, tokenHashHeader } from '@/lib/http/hide-secrets'
-import {
-  browserCookie,
-  challengeCookie,
-  readBrowser,
-  readCookie,
-} from '@/lib/session/cookie'
+import { browserCookie, readBrowser, readCookie, stepCookie } from '@/lib/session/cookie'
 
 import { sendsMail } from '@/lib/settings/env'
 import { createAskCookie, readAsk } from '@/lib/sso/next-sign-in'
@@ -114,7 +109,7 @@ function makeCookiesForAnother(headers: Headers): string[] {
   const isAsked = readAsk(headers).ask === 'login'
 
   return [
-    challengeCookie(null),
+    stepCookie('challenge', null),
     ...(hadAccount && !isAsked ? [createAskCookie('account')] : []),
   ]
 }

@@ -5,6 +5,7 @@ import { NeedsScript } from '@/app/_ui/screen'
 import { Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
 import { canChangePassword } from '@/lib/password/change'
+import { findStartedEnrolment } from '@/lib/second-factor/change'
 import { findSecondFactor } from '@/lib/second-factor/find'
 import { readCookie } from '@/lib/session/cookie'
 import { findSession } from '@/lib/session/find'
@@ -30,7 +31,8 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   const requestHeaders = await headers()
   const token = readCookie(requestHeaders, 'session')
   const session = token ? await lookUp('a session', findSession(token)) : null
-  if (!session) redirect('/?next=/account')
+  const { change, done, problem } = await searchParams
+  if (!session) redirect(makeRenewalUrl(change))
 
   const sessions = await lookUp('the sessions', listSessions(session))
   const hasPassword =
@@ -41,11 +43,22 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     : null
 
   const pageTexts = await texts()
-  const { change, done, problem } = await searchParams
   const changes = listChanges(factor)
   const chosen = changes.find((each) => each === change)
-  if (chosen)
-    return <ChangePage texts={pageTexts} email={session.email} change={chosen} />
+  if (chosen) {
+    const started =
+      chosen === 'setUp'
+        ? await lookUp('an enrolment', findStartedEnrolment(session, requestHeaders))
+        : null
+    return (
+      <ChangePage
+        texts={pageTexts}
+        email={session.email}
+        change={chosen}
+        started={started}
+      />
+    )
+  }
 
   const { account, reset } = pageTexts
   const locale = readLocale(requestHeaders)
@@ -74,6 +87,12 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   )
 }
 
+/** Returns the URL that renews the session, and then opens this page again. */
+function makeRenewalUrl(change: unknown): string {
+  const query = typeof change === 'string' ? `?${new URLSearchParams({ change })}` : ''
+  return `/?${new URLSearchParams({ next: `/account${query}` })}`
+}
+
 /** Returns the changes of the second factor that the user can choose. */
 function listChanges(factor: Factor | null): Change[] {
   if (factor?.enabledAt) return ['newCodes', 'switchOff']
@@ -90,16 +109,18 @@ function ChangePage({
   texts,
   email,
   change,
+  started,
 }: {
   texts: Texts
   email: string
   change: Change
+  started: React.ComponentProps<typeof SecondFactor>['started']
 }) {
   const { app, account, language, secondFactor, shared } = texts
   return (
     <NeedsScript shared={shared} texts={account.factor}>
       <SecondFactor
-        {...{ app, language, shared, email, change }}
+        {...{ app, language, shared, email, change, started }}
         texts={{ ...account, ...secondFactor, ...account.factor }}
       />
     </NeedsScript>

@@ -14,6 +14,8 @@ type Properties = PageTexts & {
   texts: Texts['account'] & Texts['secondFactor'] & Texts['account']['factor']
   email: string
   change: Change
+  /** The secret of an earlier visit to this page, in another tab or before a reload. */
+  started: Content | null
 }
 
 type FormState = ReturnType<typeof useForm>
@@ -65,8 +67,8 @@ export function SecondFactorChange(properties: Properties) {
 }
 
 /** The steps of a change. `started`: the response to the step of the password. */
-function useChange({ texts, change }: Properties) {
-  const [started, setStarted] = useState<Content | null>(null)
+function useChange({ texts, change, started: startedBefore }: Properties) {
+  const [started, setStarted] = useState(startedBefore)
   const form = useForm()
   const doneUrl = `/account?done=${change}`
 
@@ -92,9 +94,14 @@ function useChange({ texts, change }: Properties) {
   function showRejection(outcome: Outcome & { kind: 'rejected' }): void {
     const { code } = outcome
 
-    // Opens the account page again. It shows changes that another tab made, and renews
-    // the session.
-    if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID') {
+    // renews the session, and returns to this change
+    if (code === 'SESSION_INVALID') {
+      location.reload()
+      return
+    }
+
+    // shows changes that another tab made
+    if (code === 'SECOND_FACTOR_CONFLICT') {
       location.replace('/account')
       return
     }

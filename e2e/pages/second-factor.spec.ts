@@ -354,10 +354,11 @@ test('renews an expired JWT, and shows what has changed since the page was opene
   await openAccount(page, user)
   await page.getByRole('link', { name: 'Set up' }).click()
   await page.context().clearCookies({ name: 'session' }) // as if the JWT had expired
-  await send(password(page), user.password)
-  await expect(heading(page)).toHaveText('Your account')
+  const submitted = send(password(page), user.password)
+  await page.waitForURL(`${server.url}/?next=%2Faccount%3Fchange%3DsetUp`)
+  await submitted
+  await page.waitForURL(`${server.url}/account?change=setUp`)
   await keepCookies(page)
-  await page.getByRole('link', { name: 'Set up' }).click()
   await send(password(page), user.password)
   keepSecret((await page.locator('.key code').innerText()).replaceAll(' ', ''))
   await page.route(
@@ -372,4 +373,71 @@ test('renews an expired JWT, and shows what has changed since the page was opene
   await sql('UPDATE users SET second_factor_at = now() WHERE id = $1', [user.id])
   await send(password(page), user.password)
   await expect(page.getByText('We ask for a code when you sign in')).toBeVisible()
+})
+
+test('a reload or another tab shows the same secret during the set-up, but another session does not', async ({
+  page,
+  browserProcess,
+  sql,
+}) => {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  const setUpUrl = `${server.url}/account?change=setUp`
+  const readKey = async (tab: Page) =>
+    keepSecret((await tab.locator('.key code').innerText()).replaceAll(' ', ''))
+  await openAccount(page, user)
+  await page.goto(setUpUrl)
+  await send(password(page), user.password)
+  const secret = await readKey(page)
+
+  await send(code(page), wrongCode(secret))
+  await expect(code(page)).toHaveAccessibleDescription(/wrong/)
+  await page.reload()
+  expect(await readKey(page)).toBe(secret)
+  const tab = await page.context().newPage()
+  await tab.goto(setUpUrl)
+  expect(await readKey(tab)).toBe(secret)
+  expect(
+    await tab.evaluate(() =>
+      JSON.stringify([localStorage, sessionStorage, document.cookie]),
+    ),
+  ).toBe('[{},{},""]')
+
+  const elsewhere = await browserProcess.newContext()
+  const stranger = await elsewhere.newPage()
+  await openAccount(stranger, user)
+  const cookies = await page.context().cookies(server.url)
+  await elsewhere.addCookies(cookies.filter(({ name }) => name === 'enrolment'))
+  await stranger.goto(setUpUrl)
+  await expect(password(stranger)).toBeVisible()
+  await expect(stranger.locator('.key')).toHaveCount(0)
+  await elsewhere.close()
+
+  expect(await keepCookies(page)).toContain('enrolment')
+  await send(code(page), totp(secret))
+  await recoveryCodes(page)
+  expect(await keepCookies(page)).not.toContain('enrolment')
+})
+
+test('says that the page was updated if a script that is loaded later is gone', async ({
+  page,
+  sql,
+}) => {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  const setUpUrl = `${server.url}/account?change=setUp`
+  await openAccount(page, user)
+  const loaded = await page.evaluate(() =>
+    performance.getEntriesByType('resource').map(({ name }) => name),
+  )
+  const isOther = (url: URL) => url.pathname.endsWith('.js') && !loaded.includes(url.href)
+  await page.route(isOther, (route) => route.fulfill({ status: 404 }))
+  await page.goto(setUpUrl)
+  await expect(
+    page.getByRole('heading', { name: 'This page has been updated' }),
+  ).toBeVisible()
+  await page.unrouteAll()
+  await page.getByRole('button', { name: 'Reload the page' }).click()
+  await expect(password(page)).toBeEditable()
+  await send(password(page), user.password)
+  await expect(page.locator('.key')).toBeVisible()
+  keepSecret((await page.locator('.key code').innerText()).replaceAll(' ', ''))
 })

@@ -217,7 +217,8 @@ export const operations = {
     requestExample: { password },
     response: schemas.StartSecondFactorResponse,
     responseDescription:
-      'The secret. The user must confirm it with its first code within ten minutes.',
+      'The secret. The user must confirm it with its first code within ten minutes. Browsers\n' +
+      'also get the enrolment as a cookie.',
     responseExample: {
       ok: true,
       secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',

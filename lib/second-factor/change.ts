@@ -6,6 +6,7 @@ import { dateFromEpoch, Prisma, transaction } from '../database/prisma'
 import { notice } from '../mail/outbox'
 import { refundAttempt } from '../password/attempts'
 import { checkPassword } from '../password/sign-in'
+import { readCookie } from '../session/cookie'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { checkCode, type Given, invalidCode, spend, unspendable } from './check'
@@ -49,6 +50,37 @@ export async function startEnrolment(
   return { secret, uri, enrolment, expiresAt: dateFromEpoch(expiresAt).toISOString() }
 }
 
+/**
+ * Returns the TOTP secret of a browser's enrolment cookie, or null. After a reload, the
+ * account page shows the same secret again, because the user's app may already have it.
+ */
+export async function findStartedEnrolment(
+  session: LiveSession,
+  headers: Headers,
+): Promise<{ secret: string; uri: string; enrolment: string } | null> {
+  const enrolment = readCookie(headers, 'enrolment')
+  const user = enrolment && (await findFactor(session.userId))
+  if (!user || user.enabledAt) return null
+
+  const secret = await openEnrolment(session, enrolment, user.now)
+  if (!secret) return null
+
+  return { secret, uri: await totpUri(secret, user.email), enrolment }
+}
+
+/** Returns the secret of an enrolment that is valid for this session, or null. */
+async function openEnrolment(
+  session: LiveSession,
+  enrolment: string,
+  now: number,
+): Promise<string | null> {
+  const opened = await decrypt(enrolment, composePurpose(session))
+  if (opened === null) return null
+
+  const { secret, expiresAt } = JSON.parse(opened)
+  return now < expiresAt ? secret : null
+}
+
 type Enrolment = { enrolment: string; code: string }
 
 /**
@@ -63,9 +95,8 @@ export async function confirmEnrolment(
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
 
-  const opened = await decrypt(given.enrolment, composePurpose(session))
-  const { secret, expiresAt } = opened ? JSON.parse(opened) : { expiresAt: 0 }
-  if (!user || user.now >= expiresAt) throw new ApiError('CHALLENGE_INVALID')
+  const secret = user && (await openEnrolment(session, given.enrolment, user.now))
+  if (!secret) throw new ApiError('CHALLENGE_INVALID')
 
   const [step] = await stepsOfCode(secret, given.code, user.now)
   if (step === undefined) throw invalidCode({ code: given.code })

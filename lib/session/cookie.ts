@@ -9,6 +9,7 @@ type CookieName =
   | 'browser'
   | 'known'
   | 'challenge'
+  | 'enrolment'
   | 'ask'
   | 'again'
 
@@ -64,15 +65,14 @@ export function knownBrowserCookie(value: string): string {
 }
 
 /**
- * Returns the cookie that stores a challenge, so that the page can be reloaded. Null
- * deletes the cookie.
+ * Returns the cookie that stores a challenge, or the encrypted secret of a new second
+ * factor, so that the page can be reloaded. Null deletes the cookie.
  */
-export function challengeCookie(challenge: string | null): string {
-  return setCookie(
-    'challenge',
-    challenge ?? '',
-    challenge ? lifetimes.secondFactorStep : 0,
-  )
+export function stepCookie(
+  name: 'challenge' | 'enrolment',
+  value: string | null,
+): string {
+  return setCookie(name, value ?? '', value ? lifetimes.secondFactorStep : 0)
 }
 
 /** Returns the unverified value of a request's cookie, or null if there is none. */

@@ -17,14 +17,16 @@ type HandlerResult<Result> = keyof Omit<Result, 'ok'> extends never
 
 /**
  * Returns the handlers by which users change their password or second factor. The
- * handlers send the queued notices.
+ * handlers send the queued notices. `listCookies` returns the `Set-Cookie` values of a
+ * success.
  */
 export function userRoute<Body extends object, Result extends object>(
   operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
   act: (session: LiveSession, body: Body, caller: Caller) => HandlerResult<Result>,
+  listCookies: (response: Result) => string[] = () => [],
 ) {
   return route(operation, async (call) => {
-    const { request, caller, body, respond, addToLog } = call
+    const { request, caller, body, respond, setCookies, addToLog } = call
     const session = await requireSession(request.headers)
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     if ('code' in body || 'recoveryCode' in body)
@@ -33,8 +35,9 @@ export function userRoute<Body extends object, Result extends object>(
     // after a wrong code too, because many of them cause a notice
     if (sendsMail()) after(sendAfterRequest)
 
-    const result = await act(session, body, caller)
+    const response = { ok: true, ...(await act(session, body, caller)) } as Result
+    setCookies(listCookies(response))
 
-    return respond({ ok: true, ...result } as Result)
+    return respond(response)
   })
 }

@@ -3,7 +3,7 @@ import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { mailNewDevice } from '@/lib/password/new-device'
 import { signIn } from '@/lib/password/sign-in'
-import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
+import { knownBrowserCookie, sessionCookies, stepCookie } from '@/lib/session/cookie'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signIn,
@@ -12,7 +12,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 
     const signedIn = await signIn(body.email, body.password, caller).catch((error) => {
       const { challenge } = error.details ?? {}
-      if (challenge) setCookies([challengeCookie(challenge.challenge)])
+      if (challenge) setCookies([stepCookie('challenge', challenge.challenge)])
       throw error
     })
 

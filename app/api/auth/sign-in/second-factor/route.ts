@@ -4,7 +4,7 @@ import { route } from '@/lib/http/route'
 import { sendAfterRequest } from '@/lib/mail/sender'
 import { mailNewDevice } from '@/lib/password/new-device'
 import { signInWithSecondFactor } from '@/lib/second-factor/sign-in'
-import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
+import { knownBrowserCookie, sessionCookies, stepCookie } from '@/lib/session/cookie'
 import { sendsMail } from '@/lib/settings/env'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
@@ -29,7 +29,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     setCookies([
       ...sessionCookies(tokens),
       knownBrowserCookie(knownBrowser),
-      challengeCookie(null),
+      stepCookie('challenge', null),
     ])
 
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
