@@ -1,6 +1,6 @@
 'use client'
 
-import { createContext, useContext, useEffect } from 'react'
+import { createContext, useContext, useEffect, useState } from 'react'
 import type { Texts } from '@/lib/texts/en'
 import { Reference } from './_ui/reference'
 import { Screen } from './_ui/screen'
@@ -29,9 +29,23 @@ export default function ErrorPage({
   retry: () => void
 }) {
   const { app, title, body, shared } = useContext(Context)!
+  const [isOutdated, setOutdated] = useState(false)
   useEffect(() => {
     import('./_ui/styles.css') // the document from Next.js has no styles
+    window.isOutdated?.then(setOutdated)
   }, [])
+
+  if (isOutdated)
+    return (
+      <Screen app={app} title={shared.updated.title} icon="wait" focus>
+        <p>{shared.updated.body}</p>
+        <div className="actions">
+          <button className="button" type="button" onClick={() => location.reload()}>
+            {shared.updated.reload}
+          </button>
+        </div>
+      </Screen>
+    )
 
   return (
     <Screen app={app} title={title} icon="wrong" focus>

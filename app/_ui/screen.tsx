@@ -113,8 +113,14 @@ export function NeedsScript({
     <>
       <div className={fallback ? 'not-loaded instead' : 'not-loaded'} role="alert">
         {fallback && <Icon icon="wrong" />}
-        <Heading>{shared.notLoaded}</Heading>
-        <p>{texts.notLoaded}</p>
+        <div className="incomplete">
+          <Heading>{shared.notLoaded}</Heading>
+          <p>{texts.notLoaded}</p>
+        </div>
+        <div className="outdated">
+          <Heading>{shared.updated.title}</Heading>
+          {!fallback && <ReloadButton {...shared.updated} />}
+        </div>
         {fallback}
       </div>
       <div className="needs-script">{children}</div>
@@ -123,6 +129,20 @@ export function NeedsScript({
         <p>{noScript?.body ?? texts.noScript}</p>
         {fallback}
       </noscript>
+    </>
+  )
+}
+
+function ReloadButton({ body, reload }: Texts['shared']['updated']) {
+  return (
+    <>
+      <p>{body}</p>
+      <div className="actions">
+        {/* early-submit.inline.js handles the click */}
+        <button className="button" type="button" data-reload="">
+          {reload}
+        </button>
+      </div>
     </>
   )
 }

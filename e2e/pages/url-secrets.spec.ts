@@ -1,5 +1,5 @@
 import type { Page, Route } from 'playwright/test'
-import { holders } from '../support/browsers/page-checks'
+import { holders, problemsOf } from '../support/browsers/page-checks'
 import { hold, respondWith } from '../support/browsers/page-states'
 import {
   countPosts,
@@ -135,6 +135,53 @@ for (const [name, journey] of Object.entries(journeys)) {
     await expect(missing).toBeHidden()
     release()
     await expect(heading(page)).toHaveText(titles.done)
+  })
+
+  test(`${name}: accepts a link that is pasted into the open page`, async ({
+    page,
+    user,
+  }) => {
+    await page.goto(path)
+    await expect(heading(page)).toHaveText(titles.missing)
+    const hash = `${parameter}=${await newSecret(user)}`
+    await page.evaluate((pasted) => {
+      location.hash = pasted
+    }, hash)
+    await expect(heading(page)).toHaveText(titles.done)
+    expect(page.url()).not.toContain(hash)
+  })
+
+  test(`${name}: says that the page was updated if its scripts are gone`, async ({
+    page,
+    user,
+  }) => {
+    await page.route('**/_next/static/**', (route) => route.fulfill({ status: 404 }))
+    await page.route(endpoint, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+    await page.goto(`${path}?${parameter}=${await newSecret(user)}`)
+    const updated = page.getByRole('heading', { name: 'This page has been updated' })
+    await expect(updated).toBeVisible()
+    await expect(page.getByText('This page didn’t load completely')).toBeHidden()
+    expect(await problemsOf(page)).toEqual([])
+
+    const reload = page.getByRole('button', { name: 'Reload the page' })
+    const signIn = page.getByRole('link', { name: 'Sign in again' })
+    await expect(keepsInHistory ? reload : signIn).toBeVisible()
+    if (!keepsInHistory) return // the page has posted the code, so a reload would not help
+    await page.unrouteAll()
+    await reload.click()
+    await expect(heading(page)).toHaveText(titles.done)
+    await expect(updated).toBeHidden()
+  })
+
+  test(`${name}: does not say that the page was updated if the network fails`, async ({
+    page,
+    user,
+  }) => {
+    await page.route('**/_next/static/**', (route) => route.abort())
+    await page.route(endpoint, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+    await page.goto(`${path}?${parameter}=${await newSecret(user)}`)
+    await expect(page.getByText('This page didn’t load completely')).toBeVisible()
+    await expect(page.getByText('This page has been updated')).toBeHidden()
   })
 
   test(`${name}: shows an error after ten seconds without scripts, until the scripts load`, async ({

@@ -41,6 +41,11 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     home: 'الانتقال إلى الصفحة الرئيسية',
     noScript: 'يلزم تفعيل JavaScript للمتابعة',
     notLoaded: 'لم يكتمل تحميل الصفحة',
+    updated: {
+      title: 'تم تحديث هذه الصفحة',
+      body: 'أعد تحميلها للمتابعة.',
+      reload: 'إعادة تحميل الصفحة',
+    },
   },
   footer: {
     help: 'المساعدة',

@@ -35,6 +35,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     home: 'Zur Startseite',
     noScript: 'Aktivieren Sie JavaScript, um fortzufahren',
     notLoaded: 'Die Seite wurde nicht vollständig geladen',
+    updated: {
+      title: 'Diese Seite wurde aktualisiert',
+      body: 'Laden Sie sie neu, um fortzufahren.',
+      reload: 'Seite neu laden',
+    },
   },
   footer: {
     help: 'Hilfe',

@@ -36,6 +36,11 @@ export const en = (app: string, passwordMinLength: number) => ({
     home: 'Go to the home page',
     noScript: 'Turn on JavaScript to continue',
     notLoaded: 'This page didn’t load completely',
+    updated: {
+      title: 'This page has been updated',
+      body: 'Reload it to continue.',
+      reload: 'Reload the page',
+    },
   },
   footer: {
     help: 'Help',

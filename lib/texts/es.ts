@@ -35,6 +35,11 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     home: 'Ir a la página principal',
     noScript: 'Active JavaScript para continuar',
     notLoaded: 'Esta página no se ha cargado por completo',
+    updated: {
+      title: 'Esta página se ha actualizado',
+      body: 'Vuelva a cargarla para continuar.',
+      reload: 'Volver a cargar la página',
+    },
   },
   footer: {
     help: 'Ayuda',

@@ -35,6 +35,11 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     home: 'Aller à la page d’accueil',
     noScript: 'Activez JavaScript pour continuer',
     notLoaded: 'La page ne s’est pas chargée entièrement',
+    updated: {
+      title: 'Cette page a été mise à jour',
+      body: 'Rechargez-la pour continuer.',
+      reload: 'Recharger la page',
+    },
   },
   footer: {
     help: 'Aide',

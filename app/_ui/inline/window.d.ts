@@ -7,6 +7,7 @@
 //   leaving          the page opens its link again                    url-secrets
 //   submitted-early  a form was submitted before the page was ready   early-submit
 //   stuck            the scripts of the page failed to load           early-submit
+//   outdated         a new version has replaced these scripts         early-submit
 //   ready            React is ready, or nothing needs it         attempts, early-exchange
 
 /** The script that is running. Its `data-…` attributes are its parameters. */
@@ -38,6 +39,9 @@ interface Window {
 
   /** Writes a value into the storage of this tab, or deletes it. */
   keep: (name: 'email' | 'asked', value: string | null) => void
+
+  /** Whether the scripts of this page are missing from the server. Set if one fails. */
+  isOutdated?: Promise<boolean>
 
   /** The exchange that early-exchange.inline.js started. */
   earlyExchange?: import('../post').Sent
