@@ -1,7 +1,11 @@
 import { headers } from 'next/headers'
 import { lookUp } from '@/app/look-up'
 import * as routes from '@/lib/contract/routes'
-import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
+import {
+  forgotPasswordPageUrl,
+  nextDestination,
+  signInPageUrl,
+} from '@/lib/http/next-path'
 import { readCookie } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession, type LiveSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
@@ -75,7 +79,9 @@ function SignedOut({
       {hasLink && <Actions links={[[signInPageUrl(SIGN_IN_URL, next), shared.signIn]]} />}
       {FORGOT_PASSWORD_URL && (
         <p className="note">
-          <a href={FORGOT_PASSWORD_URL}>{home.forgotPassword}</a>
+          <a href={forgotPasswordPageUrl(FORGOT_PASSWORD_URL, next)}>
+            {home.forgotPassword}
+          </a>
         </p>
       )}
       {process.env.NODE_ENV === 'development' && (

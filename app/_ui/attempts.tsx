@@ -75,18 +75,19 @@ export function useWait(waitSeconds: number, attempt: unknown): Wait {
   )
 
   const endsAt = useMemo(
-    () => (waitSeconds ? performance.now() + waitSeconds * 1000 : 0),
+    // not performance.now(), which may stop while the device sleeps
+    () => (waitSeconds ? Date.now() + waitSeconds * 1000 : 0),
     [attempt, waitSeconds],
   )
 
   useEffect(() => {
     if (!endsAt) return
-    const timer = setInterval(() => setNow(performance.now()), 250)
+    const timer = setInterval(() => setNow(Date.now()), 250)
     return () => clearInterval(timer)
   }, [endsAt])
 
   const seconds = endsAt
-    ? Math.max(0, Math.ceil((endsAt - Math.max(now, performance.now())) / 1000))
+    ? Math.max(0, Math.ceil((endsAt - Math.max(now, Date.now())) / 1000))
     : 0
 
   return { seconds, online, isOver: seconds === 0 && online }

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useState } from 'react'
 import { useWait, WaitText } from '@/app/_ui/attempts'
+import { forgotPasswordPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
 const waitSeconds = 60 // lib/mail/outbox.ts sends a user at most one link per minute
@@ -10,6 +11,7 @@ type Properties = {
   language: string
   shared: Texts['shared']
   again: string
+  next: string | null
   children: React.ReactNode
 }
 
@@ -17,7 +19,7 @@ type Properties = {
  * A link back to the form. Scripts disable it until a new email can be sent. Every
  * address has the same wait.
  */
-export function AskAgain({ language, shared, again, children }: Properties) {
+export function AskAgain({ language, shared, again, next, children }: Properties) {
   const [seconds, setSeconds] = useState<number>()
   const wait = useWait(seconds ?? waitSeconds, null)
   const isWaiting = seconds !== undefined && !wait.isOver
@@ -35,7 +37,7 @@ export function AskAgain({ language, shared, again, children }: Properties) {
         {children}
         <a
           className="button quiet"
-          href="/forgot-password"
+          href={forgotPasswordPageUrl('/forgot-password', next)}
           aria-disabled={isWaiting}
           aria-describedby="wait"
           onClick={(event) => {

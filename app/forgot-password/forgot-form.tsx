@@ -4,15 +4,22 @@ import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
+import { forgotPasswordPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
-type Properties = PageTexts & { texts: Texts['forgot']; sentNoAddress: boolean }
+type Properties = PageTexts & {
+  texts: Texts['forgot']
+  sentNoAddress: boolean
+  /** Where the user goes after the sign-in. Null: to the dashboard. */
+  next: string | null
+}
 
 /**
  * Asks for the email address. `sentNoAddress`: a form that was sent without scripts had
  * no valid address.
  */
-export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Properties) {
+export function ForgotForm(properties: Properties) {
+  const { app, language, shared, texts, sentNoAddress, next } = properties
   const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
   const form = useForm(true, sentNoAddress ? noAddress() : null)
 
@@ -25,7 +32,7 @@ export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Prop
     if (outcome?.kind !== 'done') return
 
     window.keep('asked', String(Date.now()))
-    location.assign('/forgot-password?sent')
+    location.assign(forgotPasswordPageUrl('/forgot-password', next, 'sent'))
   }
 
   return (
@@ -37,6 +44,7 @@ export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Prop
       action={routes.sendResetLink.path}
       onSubmit={submit}
     >
+      {next && <input type="hidden" name="next" value={next} />}
       <EmailField
         label={texts.label}
         prefix={shared.errorPrefix}

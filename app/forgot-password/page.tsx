@@ -1,6 +1,7 @@
 import { notFound } from 'next/navigation'
 import type { PageTexts } from '@/app/_ui/form'
 import { Screen } from '@/app/_ui/screen'
+import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { env, sendsMail } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
@@ -17,15 +18,16 @@ export default async function ForgotPasswordPage({
   // for a spelling of the path that app/_proxy did not recognize
   if (!sendsMail()) notFound()
 
-  const { sent, invalid } = await searchParams
+  const { sent, invalid, next: wanted } = await searchParams
   const { app, language, forgot, shared } = await texts()
+  const next = nextDestination(wanted, env().PUBLIC_URL, env().DASHBOARD_URL)
 
   if (sent !== undefined)
-    return <Sent {...{ app, language, shared }} texts={forgot.sent} />
+    return <Sent {...{ app, language, shared, next }} texts={forgot.sent} />
 
   return (
     <ForgotForm
-      {...{ app, language, shared }}
+      {...{ app, language, shared, next }}
       texts={forgot}
       sentNoAddress={invalid !== undefined}
     />
@@ -38,7 +40,8 @@ function Sent({
   language,
   shared,
   texts: { title, body, address, missing, again, waiting, waited },
-}: PageTexts & { texts: Texts['forgot']['sent'] }) {
+  next,
+}: PageTexts & { texts: Texts['forgot']['sent']; next: string | null }) {
   const [before, after] = body.split('{email}')
 
   return (
@@ -52,8 +55,8 @@ function Sent({
         {after}
       </p>
       <p>{missing}</p>
-      <AskAgain {...{ language, again }} shared={{ ...shared, waiting, waited }}>
-        <a className="button quiet" href={env().SIGN_IN_URL}>
+      <AskAgain {...{ language, again, next }} shared={{ ...shared, waiting, waited }}>
+        <a className="button quiet" href={signInPageUrl(env().SIGN_IN_URL, next)}>
           {shared.signIn}
         </a>
       </AskAgain>

@@ -6,7 +6,7 @@ import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import { type Outcome, post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
-import { signInPageUrl } from '@/lib/http/next-path'
+import { forgotPasswordPageUrl, signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & {
@@ -206,7 +206,8 @@ function showOtherWay(
   asksPassword: boolean,
 ) {
   const passwordUrl = passwordTexts && makePasswordStepUrl(next)
-  const url = asksPassword ? forgotPasswordUrl : passwordUrl
+  const forgotUrl = forgotPasswordUrl && forgotPasswordPageUrl(forgotPasswordUrl, next)
+  const url = asksPassword ? forgotUrl : passwordUrl
   if (!url) return null
 
   return (

@@ -334,6 +334,33 @@ test.describe('?next= on the home page', () => {
     })
   }
 
+  test('keeps the fragment of the page that redirected here, signed in or not', async ({
+    page,
+    user,
+  }) => {
+    await routeReports(page)
+    await page.route('/app', (route) =>
+      route.fulfill({ status: 302, headers: { Location: '/?next=/reports?year=2026' } }),
+    )
+    const target = '/reports?year=2026#/7/a?b=%26'
+    await page.goto('/app#/7/a?b=%26')
+    await expect(heading(page)).toHaveText(signedOut)
+    await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute(
+      'href',
+      `/sign-in?next=${encodeURIComponent(target)}`,
+    )
+
+    await signIn(page, user)
+    await page.goto('/app#/7/a?b=%26')
+    await page.waitForURL(target)
+    await page.goto('/nothing')
+    await page.goto('/?next=/reports%23old#new') // the newest fragment
+    await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute(
+      'href',
+      '/reports#new',
+    )
+  })
+
   test('is only a link if it was followed automatically less than 10 seconds ago', async ({
     page,
     user,

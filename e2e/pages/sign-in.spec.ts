@@ -210,6 +210,33 @@ test('allows another request after a minute, even without browser storage', asyn
   }
 })
 
+test('a visit of the forgot-password page keeps the destination, with and without scripts', async ({
+  page,
+  browserProcess,
+}) => {
+  const next = '/?after#/7'
+  const plain = await browserProcess.newContext({
+    javaScriptEnabled: false,
+    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
+  })
+  for (const tab of [page, await plain.newPage()]) {
+    await tab.goto(`${server.url}/forgot-password?next=${encodeURIComponent(next)}`)
+    await email(tab).fill('nobody@example.com')
+    await tab.getByRole('button', { name: 'Send reset link' }).click()
+    await expect(heading(tab)).toHaveText('Check your email')
+    await expect(tab.getByRole('link', { name: 'Sign in' })).toHaveAttribute(
+      'href',
+      `/sign-in?next=${encodeURIComponent(next)}`,
+    )
+  }
+  await plain.close()
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await expect(page.getByRole('link', { name: 'Forgot your password?' })).toHaveAttribute(
+    'href',
+    `/forgot-password?next=${encodeURIComponent(next)}`,
+  )
+})
+
 test('a form of another site sends no email', async ({ page }) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const other = await newPasswordUser(database.sql, { cost: 4 })

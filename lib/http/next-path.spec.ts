@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nextDestination } from './next-path'
+import { forgotPasswordPageUrl, nextDestination, signInPageUrl } from './next-path'
 
 const origin = 'https://login.example.com'
 const dashboardUrl = 'https://app.example.com/home?tab=1'
@@ -282,6 +282,52 @@ test('rejects values that would be too long as a parameter of a URL', () => {
     )
   for (const next of [`${fits.path}ü`, `${fits.url}x`, `${authorize}x`])
     expect(nextDestination(next, origin, dashboardUrl)).toBeNull()
+})
+
+test('leaves out a fragment that makes a value too long', () => {
+  for (const next of ['/reports?year=2026', 'https://app.example.com/reports']) {
+    const fragment = `#${'x'.repeat(2_000)}`
+    expect(nextDestination(`${next}#short`, origin, dashboardUrl)).toBe(`${next}#short`)
+    expect(nextDestination(next + fragment, origin, dashboardUrl)).toBe(next)
+  }
+  expect(nextDestination('/sso/callback#x', origin, dashboardUrl)).toBeNull()
+})
+
+const signInUrls: Record<string, [next: string, withAnother: string]> = {
+  '/sign-in': ['/sign-in?next=%2Fa%23b', '/sign-in?another&next=%2Fa%23b'],
+  '/sign-in?connection=acme': [
+    '/sign-in?connection=acme&next=%2Fa%23b',
+    '/sign-in?connection=acme&next=%2Fa%23b',
+  ],
+  '/api/auth/sso/acme/start': [
+    '/api/auth/sso/acme/start?next=%2Fa%23b',
+    '/api/auth/sso/acme/start?next=%2Fa%23b',
+  ],
+  '/sign-in-elsewhere': ['/sign-in-elsewhere', '/sign-in-elsewhere'],
+  '/api/auth/sso/acme/start/x': [
+    '/api/auth/sso/acme/start/x',
+    '/api/auth/sso/acme/start/x',
+  ],
+  'https://www.example.com/sign-in': [
+    'https://www.example.com/sign-in',
+    'https://www.example.com/sign-in',
+  ],
+}
+for (const [url, [withNext, withAnother]] of Object.entries(signInUrls))
+  test(`the destination is added to SIGN_IN_URL=${url} only if it is ours`, () => {
+    expect(signInPageUrl(url, null)).toBe(url)
+    expect(signInPageUrl(url, '/a#b')).toBe(withNext)
+    expect(signInPageUrl(url, '/a#b', { another: true })).toBe(withAnother)
+  })
+
+test('the destination is added to the forgot-password page only if it is ours', () => {
+  const ours = '/forgot-password'
+  expect(forgotPasswordPageUrl(ours, null)).toBe(ours)
+  expect(forgotPasswordPageUrl(ours, null, 'sent')).toBe(`${ours}?sent`)
+  expect(forgotPasswordPageUrl(ours, '/a#b')).toBe(`${ours}?next=%2Fa%23b`)
+  expect(forgotPasswordPageUrl(ours, '/a', 'invalid')).toBe(`${ours}?invalid&next=%2Fa`)
+  const theirs = 'https://www.example.com/forgot-password'
+  expect(forgotPasswordPageUrl(theirs, '/a')).toBe(theirs)
 })
 
 test('a value that is too long is rejected before it is parsed, because parsing would take ten times as long', () => {

@@ -14,9 +14,21 @@ const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i
 /**
  * Returns the destination in `?next=`: a path of this site, or a URL of the dashboard's
  * origin. Returns null for other sites, for texts that a browser or proxy might take for
- * another site, for paths that are not pages, and for texts that are too long.
+ * another site, for paths that are not pages, and for texts that are too long. Leaves out
+ * a fragment that makes the text too long.
  */
 export function nextDestination(
+  next: unknown,
+  origin: string,
+  dashboardUrl: string,
+): string | null {
+  const destination = readDestination(next, origin, dashboardUrl)
+  if (destination || typeof next !== 'string' || !next.includes('#')) return destination
+
+  return readDestination(next.slice(0, next.indexOf('#')), origin, dashboardUrl)
+}
+
+function readDestination(
   next: unknown,
   origin: string,
   dashboardUrl: string,
@@ -72,8 +84,11 @@ function isAuthorize(next: string): boolean {
   return next.startsWith(`${authorize.path}?`)
 }
 
+// the sign-in page, and the start of a connection
+const takesNext = /^\/(sign-in|api\/auth\/sso\/[^/?#]+\/start)(\?|$)/
+
 /**
- * Returns the URL of the sign-in page. Adds parameters only to our own page: `next` is
+ * Returns the URL of the sign-in page. Adds parameters only to our own pages: `next` is
  * the destination after the sign-in. With `another`, the page never shows the account.
  */
 export function signInPageUrl(
@@ -81,11 +96,30 @@ export function signInPageUrl(
   next: string | null,
   { another = false } = {},
 ): string {
+  if (!takesNext.test(signInUrl)) return signInUrl
+
   const parameters = [
-    another && 'another',
+    another && signInUrl === '/sign-in' && 'another',
     next && `next=${encodeURIComponent(next)}`,
   ].filter(Boolean)
-  return signInUrl === '/sign-in' && parameters.length > 0
-    ? `/sign-in?${parameters.join('&')}`
-    : signInUrl
+  if (parameters.length === 0) return signInUrl
+
+  const separator = signInUrl.includes('?') ? '&' : '?'
+
+  return signInUrl + separator + parameters.join('&')
+}
+
+/**
+ * Returns the URL of the forgot-password page. Adds parameters only to our own page.
+ * `outcome`: what became of the form.
+ */
+export function forgotPasswordPageUrl(
+  url: string,
+  next: string | null,
+  outcome?: 'sent' | 'invalid',
+): string {
+  const parameters = [outcome, next && `next=${encodeURIComponent(next)}`].filter(Boolean)
+  return url === '/forgot-password' && parameters.length > 0
+    ? `${url}?${parameters.join('&')}`
+    : url
 }

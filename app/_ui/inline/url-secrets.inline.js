@@ -23,6 +23,27 @@
   if (secrets.code && location.pathname === '/sso/callback') marks.code = ''
   if (Object.keys(secrets).length) hide()
   else if (history.state?.token) restore(history.state)
+  else if (isNextIncomplete()) completeNext()
+
+  // A link with a secret that is pasted into this page changes only the fragment, so the
+  // browser loads nothing.
+  addEventListener('hashchange', () => {
+    const pasted = new URLSearchParams(location.hash.slice(1))
+    if (names.some((name) => pasted.has(name))) location.reload()
+  })
+
+  // After a redirect from /app#/reports to /?next=/app, the URL of this page has the
+  // fragment. Errors of /sso/callback have one of their own.
+  function isNextIncomplete() {
+    const isDestined = ['/', '/sign-in'].includes(location.pathname)
+    return isDestined && query.get('next') && location.hash.length > 1
+  }
+
+  function completeNext() {
+    marks.leaving = ''
+    query.set('next', query.get('next')?.split('#')[0] + location.hash)
+    location.replace(`?${query}`)
+  }
 
   // Stores the token for a reload, for Back, and for a discarded tab. A code would have
   // expired by then.

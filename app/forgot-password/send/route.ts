@@ -3,9 +3,11 @@ import { parseEmail } from '@/lib/contract/email-address'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
+import { forgotPasswordPageUrl, nextDestination } from '@/lib/http/next-path'
 import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailResetLink } from '@/lib/password/forgot'
+import { env } from '@/lib/settings/env'
 
 /**
  * Emails a reset link to the address in the form of the forgot-password page. Works
@@ -16,13 +18,18 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   async ({ request, caller }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
 
-    const email = (await readForm(request)).get('email') ?? ''
+    const form = await readForm(request)
+    const email = form.get('email') ?? ''
+    const { PUBLIC_URL, DASHBOARD_URL } = env()
+    const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
+
     try {
       const emails = parseEmail(email)
       after(() => mailResetLink(emails, caller))
-      return seeOther('/forgot-password?sent')
+      return seeOther(forgotPasswordPageUrl('/forgot-password', next, 'sent'))
     } catch (error) {
-      if (error instanceof ApiError) return seeOther('/forgot-password?invalid')
+      if (error instanceof ApiError)
+        return seeOther(forgotPasswordPageUrl('/forgot-password', next, 'invalid'))
       throw error
     }
   },
