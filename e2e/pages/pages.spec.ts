@@ -431,6 +431,24 @@ test('shows an error with status 500 when a page cannot be rendered, and “Try 
   }
 })
 
+test('the link of a page about the rate limit keeps the fragment of the URL', async ({
+  page,
+}) => {
+  const server = await startServer({ RATE_LIMIT_REQUESTS: '1' })
+  try {
+    const url = `${server.url}/nothing#secret`
+    await page.goto(url)
+    await page.reload()
+    await expect(heading(page)).toHaveText('Your network has made too many requests')
+    const loaded = page.waitForResponse(`${server.url}/nothing`)
+    await page.getByRole('link', { name: 'Open this page again' }).click()
+    expect((await loaded).status()).toBe(429)
+    await expect(page).toHaveURL(url)
+  } finally {
+    await server.stop()
+  }
+})
+
 // No request can make the layout fail, so the test renders the page directly.
 test('shows an error in every language when not even the layout can be rendered', async ({
   page,

@@ -3,8 +3,12 @@ import { formatRelativeTime } from '../texts/relative-time'
 import { escapeHtml } from './escape-html'
 import { plainPage } from './plain-page'
 
+// An empty href would load the page without its fragment, which may contain a secret.
+const reloadScript =
+  'document.links[0].onclick = () => { location.reload(); return false }'
+
 /**
- * Returns a page without React or scripts, in place of the requested one. `resetSeconds`
+ * Returns a page without React, in place of the requested one. `resetSeconds`
  * is for `rateLimitedPage`.
  */
 export function substitutePage(
@@ -27,10 +31,8 @@ export function substitutePage(
     body.replace('{when}', formatRelativeTime(resetSeconds, texts.language)),
   )
 
-  return plainPage(
-    texts,
-    nonce,
-    title,
-    `<p>${paragraph}</p><a class="button" href="${href}">${escapeHtml(text)}</a>`,
-  )
+  const link = `<a class="button" href="${href}">${escapeHtml(text)}</a>`
+  const script = href ? '' : `<script nonce="${nonce}">${reloadScript}</script>`
+
+  return plainPage(texts, nonce, title, `<p>${paragraph}</p>${link}${script}`)
 }
