@@ -146,8 +146,8 @@ export const RefreshResponse = SessionTokensResponse.extend({
 })
 
 export const SessionResponse = success({
-  user: z.object({ id: z.uuid(), email: z.string() }),
-  sessionId: z.uuid().describe('The `sid` of the JWT.'),
+  user: z.object({ id: z.guid(), email: z.string() }),
+  sessionId: z.guid().describe('The `sid` of the JWT.'),
   expiresAt: instant.describe('When the JWT expires.'),
   sessionExpiresAt: instant.describe(
     'When the session ends and can’t be refreshed any more.',
@@ -157,7 +157,7 @@ export const SessionResponse = success({
 export const SessionsResponse = success({
   sessions: z.array(
     z.object({
-      id: z.uuid().describe('The `sid` of its JWT.'),
+      id: z.guid().describe('The `sid` of its JWT.'),
       device: z
         .string()
         .nullable()

@@ -63,3 +63,13 @@ test('an error response describes all codes with its status', () => {
     },
   })
 })
+
+test('the document accepts every ID that PostgreSQL accepts, such as IDs of imported users', () => {
+  const patterns = [
+    ...JSON.stringify(openApiDocument).matchAll(/"format":"uuid","pattern":(".*?")/g),
+  ].map(([, pattern]) => new RegExp(JSON.parse(pattern!)))
+
+  expect(patterns.length).toBeGreaterThan(2)
+  for (const pattern of patterns)
+    expect('11111111-1111-1111-1111-111111111111').toMatch(pattern)
+})
