@@ -75,7 +75,7 @@ function withKeys(work: (json: string, name: Setting) => void) {
     try {
       work(json, name)
     } catch (error) {
-      throw new Error(`${name} is ${(error as Error).message}`, { cause: error })
+      throw new Error(`${name} ${(error as Error).message}`, { cause: error })
     }
   }
 }

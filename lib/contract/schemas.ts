@@ -240,6 +240,22 @@ export const PublicJwk = z.object({
 
 export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
 
+/** A public key of ID tokens, as listed in their JWKS. */
+export const PublicRsaJwk = z.object({
+  kty: z.literal('RSA'),
+  n: z.string(),
+  e: z.string(),
+  kid: z
+    .string()
+    .describe(
+      'The thumbprint of the key (RFC 7638). The header of an ID token names it.',
+    ),
+  alg: z.literal('RS256'),
+  use: z.literal('sig'),
+})
+
+export const RsaJwksResponse = z.object({ keys: z.array(PublicRsaJwk).min(1) })
+
 const passwordIssues = {
   too_short: 'the password has too few characters',
   too_long: 'the password has more than 72 bytes of UTF-8',

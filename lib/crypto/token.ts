@@ -1,7 +1,7 @@
 // The tokens that this service hands out: secrets, of which it stores a hash; signed IDs,
 // which it recognizes without storing them; and JWTs, which others can verify too.
 import { createHash, createHmac, randomBytes, sign, timingSafeEqual } from 'node:crypto'
-import type { SigningKeys } from '../settings/signing-keys'
+import type { JwtKeys } from '../settings/signing-keys'
 
 /**
  * Returns a new secret: 32 bytes from the CSPRNG as base64url (43 characters). Store only
@@ -20,19 +20,19 @@ export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Signs a JWT (RFC 7519) with ES256. jose would wait for bcrypt's threads, and use four
- * times the CPU time.
+ * Signs a JWT (RFC 7519) with the algorithm of the keys, ES256 or RS256. jose would wait
+ * for bcrypt's threads, and use four times the CPU time.
  */
 export function signJwt(
   typ: string,
   claims: object,
-  { kid, privateKey }: SigningKeys,
+  { algorithm, kid, privateKey }: JwtKeys,
 ): string {
   const base64url = (part: object) =>
     Buffer.from(JSON.stringify(part)).toString('base64url')
-  const signingInput = `${base64url({ alg: 'ES256', typ, kid })}.${base64url(claims)}`
+  const signingInput = `${base64url({ alg: algorithm, typ, kid })}.${base64url(claims)}`
 
-  // the concatenation of R and S (RFC 7518 §3.4)
+  // ES256 is the concatenation of R and S (RFC 7518 §3.4). RSA ignores the encoding.
   const signature = sign('sha256', Buffer.from(signingInput), {
     key: privateKey,
     dsaEncoding: 'ieee-p1363',

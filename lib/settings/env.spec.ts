@@ -36,6 +36,17 @@ test('the required settings are sufficient', () => {
   expect(parseEnv(good).PUBLIC_URL).toBe('https://login.example.com')
 })
 
+test('ID_TOKEN_SIGNING_KEYS has RSA keys, and an EC key is rejected with the command that prints a set', () => {
+  const given = { ...good, ID_TOKEN_SIGNING_KEYS: newSigningKeys('RS256') }
+  expect(parseEnv(given).ID_TOKEN_SIGNING_KEYS!.algorithm).toBe('RS256')
+  expect(parseEnv(good).ID_TOKEN_SIGNING_KEYS).toBeUndefined()
+  expect(problems({ ...good, ID_TOKEN_SIGNING_KEYS: newSigningKeys() })).toEqual([
+    expect.stringMatching(
+      /^ID_TOKEN_SIGNING_KEYS is not a JWK Set of RSA keys.*`npm run keys -- new --id-token`/,
+    ),
+  ])
+})
+
 test('PUBLIC_URL is normalized to an origin in lower case without a slash', () => {
   for (const PUBLIC_URL of [
     'https://login.example.com/',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
 import { parseEncryptionKeys } from './encryption-keys'
 import { isLoopback } from './loopback'
-import { parseSigningKeys } from './signing-keys'
+import { parseIdTokenKeys, parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 const httpUrl = z.url({
@@ -183,6 +183,7 @@ const Settings = z.object({
   SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
   ENCRYPTION_KEY: parsedBy(parseEncryptionKeys).optional(),
   WIDGET_SIGNING_KEYS: parsedBy(parseSigningKeys).optional(),
+  ID_TOKEN_SIGNING_KEYS: parsedBy(parseIdTokenKeys).optional(),
   SESSION_AUDIENCE: z.string().default('dashboard'),
   RATE_LIMIT: z.enum(['redis', 'upstash', 'in-process']).default('in-process'),
   RATE_LIMIT_REQUESTS: z.coerce.number().int().min(1).max(1_000_000).default(2_000),

@@ -1,7 +1,12 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { expect, test } from 'vitest'
-import { newSigningKeys, parseSigningKeys, rotateSigningKeys } from './signing-keys'
+import {
+  newSigningKeys,
+  parseIdTokenKeys,
+  parseSigningKeys,
+  rotateSigningKeys,
+} from './signing-keys'
 
 const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>
   createPrivateKey({
@@ -14,6 +19,7 @@ const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>
     format: 'der',
   }).export({ format: 'jwk' }) as Record<string, string>
 const p256 = () => jwk('ec', { namedCurve: 'P-256' })
+const rsa = (modulusLength = 2_048) => jwk('rsa', { modulusLength })
 const set = (...keys: unknown[]) => JSON.stringify({ keys })
 
 test('a new key set signs with its key, and publishes the public key under its RFC 7638 thumbprint', async () => {
@@ -65,6 +71,34 @@ test('a key without a private part can’t verify refresh tokens', () => {
   expect(parseSigningKeys(set(p256(), previous)).refreshKeys).toHaveLength(1)
 })
 
+test('a new set for ID tokens signs with an RSA key of 2,048 bits, and publishes its public members', async () => {
+  const { algorithm, kid, privateKey, published } = parseIdTokenKeys(
+    newSigningKeys('RS256'),
+  )
+  expect([algorithm, privateKey.asymmetricKeyDetails!.modulusLength]).toEqual([
+    'RS256',
+    2_048,
+  ])
+  const members = ['alg', 'e', 'kid', 'kty', 'n', 'use']
+  expect(published.map((key) => Object.keys(key).sort())).toEqual([members])
+  expect(published[0]).toMatchObject({ kty: 'RSA', alg: 'RS256', use: 'sig', kid })
+  expect(kid).toBe(await calculateJwkThumbprint(published[0]!))
+})
+
+test('the keys of ID tokens rotate in the same three steps, with RSA keys', () => {
+  const kids = (json: string) => parseIdTokenKeys(json).published.map(({ kid }) => kid)
+  const start = newSigningKeys('RS256')
+  const published = rotateSigningKeys(start, 'RS256')
+  const [first, second] = kids(published.json)
+  expect([published.step, first]).toEqual(['publish', kids(start)[0]])
+
+  const signing = rotateSigningKeys(published.json, 'RS256')
+  expect([signing.step, kids(signing.json)]).toEqual(['sign', [second, first]])
+
+  const dropped = rotateSigningKeys(signing.json, 'RS256')
+  expect([dropped.step, kids(dropped.json)]).toEqual(['drop', [second]])
+})
+
 test('if an earlier version began a rotation, the next step drops the previous key', () => {
   const [current, { d, ...previous }] = [p256(), p256()]
   expect(rotateSigningKeys(set(current, previous)).step).toBe('drop')
@@ -84,17 +118,53 @@ const wrong: Record<string, string> = {
   'a point that is not on the curve': set({ ...p256(), x: 'AAAA' }),
   'an empty private part': set({ ...p256(), d: '' }),
 }
-for (const [what, json] of Object.entries(wrong)) {
+for (const [what, json] of Object.entries(wrong))
   test(`${what} is rejected, and the error does not contain it`, () => {
-    let message = ''
-    try {
-      parseSigningKeys(json)
-    } catch (error) {
-      message = (error as Error).message
-    }
-    expect(message).not.toBe('')
-    expect(() => rotateSigningKeys(json)).toThrow(message)
-    expect(message).not.toContain('secret')
-    for (const [, d] of json.matchAll(/"d":"([^"]+)"/g)) expect(message).not.toContain(d)
+    expectRejected(json, parseSigningKeys, () => rotateSigningKeys(json))
   })
+
+const [strong, other] = [rsa(), rsa()]
+const wrongForIdTokens: Record<string, [json: string, message: string]> = {
+  'a text that is not JSON': ['secret', 'is not JSON'],
+  'an EC key': [set(p256()), 'is not a JWK Set of RSA keys'],
+  'an EC key beside an RSA key': [set(strong, p256()), 'is not a JWK Set of RSA keys'],
+  'an RSA key of 1,024 bits': [set(rsa(1_024)), 'has a key of 1024 bits'],
+  'a set whose first key is public': [
+    set({ ...strong, d: undefined }),
+    'must begin with a private key',
+  ],
+  'a public part of another key': [set({ ...strong, n: other.n }), 'has a damaged key'],
+  'a private part without its primes': [
+    set({ ...strong, p: undefined }),
+    'has a damaged key',
+  ],
+}
+for (const [what, [json, message]] of Object.entries(wrongForIdTokens))
+  test(`${what} is rejected for ID tokens, and the error does not contain it`, () => {
+    const error = expectRejected(json, parseIdTokenKeys, () =>
+      rotateSigningKeys(json, 'RS256'),
+    )
+    expect(error).toContain(message)
+  })
+
+/** Returns the message of the error, which contains no secret. */
+function expectRejected(
+  json: string,
+  parse: (json: string) => unknown,
+  rotate: () => unknown,
+): string {
+  let message = ''
+  try {
+    parse(json)
+  } catch (error) {
+    message = (error as Error).message
+  }
+
+  expect(message).not.toBe('')
+  expect(rotate).toThrow(message)
+  expect(message).not.toContain('secret')
+  for (const [, secret] of json.matchAll(/"[dpq]":"([^"]+)"/g))
+    expect(message).not.toContain(secret)
+
+  return message
 }
