@@ -1,9 +1,12 @@
-// `npm run keys`: prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS.
-// Changes nothing.
+// `npm run keys`: prints new values of the settings with signing keys, or the next values
+// in a rotation. Changes nothing.
+import type { Command } from 'commander'
 import { lifetimes } from '../lib/contract/lifetimes'
 import {
+  type Algorithm,
   isNext,
   newSigningKeys,
+  parseIdTokenKeys,
   parseSigningKeys,
   rotateSigningKeys,
 } from '../lib/settings/signing-keys'
@@ -12,27 +15,76 @@ import { UsageError } from '../lib/usage-error'
 import { newProgram, runCommand } from './command-line'
 import { readEnvFiles } from './dev/local'
 
-/**
- * For each setting: how long signed tokens are valid, why, and what happens if the old
- * key is removed too early.
- */
-const settings = {
-  SESSION_SIGNING_KEYS: [
-    divideTime(lifetimes.session, 'en'),
-    'sessions live that long',
-    'users are signed out',
-  ],
-  WIDGET_SIGNING_KEYS: [
-    divideTime(lifetimes.widgetToken, 'en'),
-    'their JWTs live that long',
-    'widgets fail for a while',
-  ],
+type Setting = {
+  name: string
+  algorithm: Algorithm
+  option: string
+  /** How long signed tokens are valid. */
+  wait: string
+  /** Why to wait that long before the old key is removed. */
+  living: string
+  /** What happens otherwise. */
+  otherwise: string
 }
-type Setting = keyof typeof settings
 
-function rotate(inUse: string, name: Setting): void {
-  const { step, json } = rotateSigningKeys(inUse)
-  const [wait, living, otherwise] = settings[name]
+const settings = {
+  session: {
+    name: 'SESSION_SIGNING_KEYS',
+    algorithm: 'ES256',
+    option: '--session',
+    wait: divideTime(lifetimes.session, 'en'),
+    living: 'sessions live that long',
+    otherwise: 'users are signed out',
+  },
+  widget: {
+    name: 'WIDGET_SIGNING_KEYS',
+    algorithm: 'ES256',
+    option: '--widget',
+    wait: divideTime(lifetimes.widgetToken, 'en'),
+    living: 'their JWTs live that long',
+    otherwise: 'widgets fail for a while',
+  },
+  idToken: {
+    name: 'ID_TOKEN_SIGNING_KEYS',
+    algorithm: 'RS256',
+    option: '--id-token',
+    wait: divideTime(lifetimes.session, 'en'),
+    living: 'clients send ID tokens back that long, as hints',
+    otherwise: 'hints of earlier sign-ins are ignored',
+  },
+} satisfies Record<string, Setting>
+
+/** The options of commander. At most one of them is given. */
+type Options = Partial<Record<keyof typeof settings, true>>
+
+/** Returns the setting that an option names, or null. */
+function findSetting(options: Options): Setting | null {
+  const [chosen, other] = Object.keys(options) as (keyof typeof settings)[]
+  if (!chosen) return null
+
+  if (other)
+    throw new UsageError(
+      `Give only one of ${settings[chosen].option} and ${settings[other].option}.`,
+    )
+
+  return settings[chosen]
+}
+
+/** Prints one set alone, or lines of an env file with the sets of a new service. */
+function printNew(options: Options): void {
+  const setting = findSetting(options)
+  if (setting) {
+    console.log(newSigningKeys(setting.algorithm))
+    return
+  }
+
+  for (const { name, algorithm } of [settings.session, settings.idToken])
+    console.log(`${name}=${newSigningKeys(algorithm)}`)
+}
+
+function rotate(inUse: string, setting: Setting): void {
+  const { name, algorithm, wait, living, otherwise } = setting
+  const { step, json } = rotateSigningKeys(inUse, algorithm)
 
   const instructions = {
     publish: `Step 1 of 3: a new key is published; the old key still signs.
@@ -51,8 +103,9 @@ Set this value as ${name} and deploy. The rotation is then complete.`,
   console.log(json)
 }
 
-function list(json: string): void {
-  const { published } = parseSigningKeys(json)
+function list(json: string, { algorithm }: Setting): void {
+  const parse = algorithm === 'RS256' ? parseIdTokenKeys : parseSigningKeys
+  const { published } = parse(json)
   const { keys } = JSON.parse(json) as { keys: Parameters<typeof isNext>[0][] }
   for (const [index, { kid }] of published.entries()) {
     const role = isNext(keys[index]!)
@@ -62,51 +115,60 @@ function list(json: string): void {
   }
 }
 
-/** Returns a function that runs `work` with the keys of a setting, and its name. */
-function withKeys(work: (json: string, name: Setting) => void) {
-  return ({ widget }: { widget?: true }): void => {
-    const name = widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS'
+/** Returns a function that runs `work` with the keys of a setting, by default of sessions. */
+function withKeys(work: (json: string, setting: Setting) => void) {
+  return (options: Options): void => {
+    const setting = findSetting(options) ?? settings.session
+    const { name, option } = setting
+
     readEnvFiles(process.env.NODE_ENV === 'production')
     const json = process.env[name]
-    const advice =
-      'Create it with `npm run keys -- new`. (`npm run dev` uses its own, in .data/.)'
+    const advice = `Create it with \`npm run keys -- new ${option}\`. (\`npm run dev\` uses its own, in .data/.)`
     if (!json) throw new UsageError(`${name} is not set. ${advice}`)
 
     try {
-      work(json, name)
+      work(json, setting)
     } catch (error) {
       throw new Error(`${name} ${(error as Error).message}`, { cause: error })
     }
   }
 }
 
-const widgetOption = ['--widget', 'the keys of WIDGET_SIGNING_KEYS'] as const
+/** Adds an option for each setting. */
+function addOptions(command: Command): Command {
+  for (const { option, name } of Object.values(settings))
+    command.option(option, `the keys of ${name}`)
+
+  return command
+}
+
 const program = newProgram(
   'npm run keys --',
-  'Prints keys for SESSION_SIGNING_KEYS and WIDGET_SIGNING_KEYS. Changes nothing.',
+  'Prints keys for SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS and ID_TOKEN_SIGNING_KEYS. Changes nothing.',
 )
 
-program
-  .command('new')
-  .description(
-    'prints a first value for SESSION_SIGNING_KEYS, or for WIDGET_SIGNING_KEYS',
-  )
-  .action(() => console.log(newSigningKeys()))
+addOptions(
+  program
+    .command('new')
+    .description(
+      'prints lines of an env file with new SESSION_SIGNING_KEYS and ID_TOKEN_SIGNING_KEYS. With an option, prints only the value of one setting',
+    ),
+).action(printNew)
 
-program
-  .command('list')
-  .description(
-    'lists the keys in SESSION_SIGNING_KEYS: which one signs, which are only published',
-  )
-  .option(...widgetOption)
-  .action(withKeys(list))
+addOptions(
+  program
+    .command('list')
+    .description(
+      'lists the keys in a setting: which one signs, which are only published',
+    ),
+).action(withKeys(list))
 
-program
-  .command('rotate')
-  .description(
-    'prints the next value of SESSION_SIGNING_KEYS. A rotation has three steps: publish a new key, sign with it, remove the old key. Set the printed value before the next step.',
-  )
-  .option(...widgetOption)
-  .action(withKeys(rotate))
+addOptions(
+  program
+    .command('rotate')
+    .description(
+      'prints the next value of a setting. A rotation has three steps: publish a new key, sign with it, remove the old key. Set the printed value before the next step.',
+    ),
+).action(withKeys(rotate))
 
 runCommand(program)

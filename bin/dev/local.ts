@@ -71,6 +71,9 @@ function setDefaults(databaseUrl: string, port: number): void {
     'widget-signing-keys.json',
     newSigningKeys,
   )
+  process.env.ID_TOKEN_SIGNING_KEYS ||= localKeys('id-token-signing-keys.json', () =>
+    newSigningKeys('RS256'),
+  )
 
   if (!process.env.CONNECTION_SECRETS_KEY)
     process.env.ENCRYPTION_KEY ||= localKeys('connection-secrets-key', () =>

@@ -2,7 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
-import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
+import {
+  newSigningKeys,
+  parseIdTokenKeys,
+  parseSigningKeys,
+  rotateSigningKeys,
+} from '../../lib/settings/signing-keys'
 import type { Tokens } from '../support/databases/account'
 import {
   exchangePath,
@@ -88,37 +93,71 @@ test('every session JWT and refresh token is accepted while keys are rotated', a
   await old.stop()
 })
 
-test('npm run keys prints only the new value of the setting to stdout, and instructions to stderr', () => {
-  const run = (command: string[], keys = '', widgetKeys = '') => {
-    const program = ['--import', 'tsx', `${project}bin/keys.ts`, ...command]
-    const env = {
-      ...process.env,
-      SESSION_SIGNING_KEYS: keys,
-      WIDGET_SIGNING_KEYS: widgetKeys,
-    }
-    return spawnSync(process.execPath, program, { cwd: project, env, encoding: 'utf8' })
+const runKeys = (command: string[], settings: Record<string, string> = {}) => {
+  const program = ['--import', 'tsx', `${project}bin/keys.ts`, ...command]
+  const none = {
+    SESSION_SIGNING_KEYS: '',
+    WIDGET_SIGNING_KEYS: '',
+    ID_TOKEN_SIGNING_KEYS: '',
   }
-  const first = run(['new']).stdout
-  const second = run(['rotate'], first)
+  const env = { ...process.env, ...none, ...settings }
+  return spawnSync(process.execPath, program, { cwd: project, env, encoding: 'utf8' })
+}
+
+test('npm run keys prints only the new value of the setting to stdout, and instructions to stderr', () => {
+  const first = runKeys(['new', '--session']).stdout
+  const second = runKeys(['rotate'], { SESSION_SIGNING_KEYS: first })
   expect(second.stderr).toContain('Step 1 of 3')
-  const listed = run(['list'], rotateSigningKeys(second.stdout).json).stdout
-  expect(listed).toMatch(
+  const SESSION_SIGNING_KEYS = rotateSigningKeys(second.stdout).json
+  expect(runKeys(['list'], { SESSION_SIGNING_KEYS }).stdout).toMatch(
     /^[\w-]{43} {2}signs\n[\w-]{43} {2}published, signed previously\n$/,
   )
-  const ofWidgets = run(['rotate', '--widget'], '')
-  expect(ofWidgets).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('WIDGET_SIGNING_KEYS is not set'),
-  })
-  expect(run(['list', '--widget'], '', first).stdout).toMatch(/^[\w-]{43} {2}signs\n$/)
-  expect(run(['rotate', '--widget'], '', first).stderr).toContain(
-    'Set this value as WIDGET_SIGNING_KEYS',
-  )
-  const wrong = run(['list'], 'secret')
+  const wrong = runKeys(['list'], { SESSION_SIGNING_KEYS: 'secret' })
   expect(wrong).toMatchObject({
     status: 1,
     stdout: '',
-    stderr: expect.stringContaining('is not JSON'),
+    stderr: expect.stringContaining('SESSION_SIGNING_KEYS is not JSON'),
   })
   expect(wrong.stderr).not.toContain('secret')
+})
+
+test('npm run keys prints, lists and rotates the keys of the setting that an option names', () => {
+  for (const [option, name, wait] of [
+    ['--widget', 'WIDGET_SIGNING_KEYS', '15 minutes'],
+    ['--id-token', 'ID_TOKEN_SIGNING_KEYS', '7 days'],
+  ] as const) {
+    expect(runKeys(['rotate', option])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(`${name} is not set`),
+    })
+
+    const first = runKeys(['new', option]).stdout
+    expect(runKeys(['list', option], { [name]: first }).stdout).toMatch(
+      /^[\w-]{43} {2}signs\n$/,
+    )
+    const second = runKeys(['rotate', option], { [name]: first })
+    expect(second.stderr).toContain(`Set this value as ${name}`)
+    const third = runKeys(['rotate', option], { [name]: second.stdout })
+    expect(third.stderr).toContain(`Step 2 of 3`)
+    expect(third.stderr).toContain(`wait ${wait}:`)
+    expect(runKeys(['list', option], { [name]: third.stdout }).stdout).toMatch(
+      /^[\w-]{43} {2}signs\n[\w-]{43} {2}published, signed previously\n$/,
+    )
+  }
+
+  const both = runKeys(['new', '--widget', '--id-token'])
+  expect([both.status, both.stdout]).toEqual([2, ''])
+})
+
+test('npm run keys -- new prints lines of an env file with both sets of keys of a new service', () => {
+  const { stdout } = runKeys(['new'])
+  const given = Object.fromEntries(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/=(.*)/) as [string, string]),
+  )
+  expect(Object.keys(given)).toEqual(['SESSION_SIGNING_KEYS', 'ID_TOKEN_SIGNING_KEYS'])
+  parseSigningKeys(given.SESSION_SIGNING_KEYS!)
+  parseIdTokenKeys(given.ID_TOKEN_SIGNING_KEYS!)
 })
