@@ -160,7 +160,11 @@ test('only the callback page sets the browser cookie, and the page replaces only
 test('scripts of another site can read the JWKS and the OpenAPI document', async ({
   url,
 }) => {
-  for (const path of ['/.well-known/jwks.json', '/openapi.json']) {
+  for (const path of [
+    '/.well-known/jwks.json',
+    '/.well-known/openid-jwks.json',
+    '/openapi.json',
+  ]) {
     const { status, headers } = await send(url + path, {
       headers: {
         'Sec-Fetch-Site': 'cross-site',

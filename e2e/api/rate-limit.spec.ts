@@ -37,6 +37,8 @@ const counted = [
     '/openapi.json/',
     '/.well-known/jwks.json',
     '/.well-known/jwks.json/',
+    '/.well-known/openid-jwks.json',
+    '/.well-known/openid-jwks.json/',
   ],
   ...[
     '/.well-known/change-password',

@@ -48,6 +48,7 @@ export default async function setUp(
     DIRECT_DATABASE_URL: '', // overrides the value in .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
     WIDGET_SIGNING_KEYS: newSigningKeys(),
+    ID_TOKEN_SIGNING_KEYS: newSigningKeys('RS256'),
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     DASHBOARD_CALLBACK_URLS: `${dashboards.app},${dashboards.reports}`,
     RATE_LIMIT: 'in-process',

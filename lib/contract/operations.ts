@@ -29,7 +29,12 @@ export type Operation = {
   responseDescription: string
   responseExample: object
   /** Without this setting, or if it is `false`, the path responds with 404. */
-  setting?: 'PASSWORD_SIGN_IN' | 'SECOND_FACTOR' | 'SMTP_URL' | 'WIDGET_SIGNING_KEYS'
+  setting?:
+    | 'PASSWORD_SIGN_IN'
+    | 'SECOND_FACTOR'
+    | 'SMTP_URL'
+    | 'WIDGET_SIGNING_KEYS'
+    | 'ID_TOKEN_SIGNING_KEYS'
   /**
    * Whether the operation sets or deletes cookies. `deletes` applies to 5xx errors too.
    */
@@ -70,6 +75,14 @@ const exampleKey = {
   y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
   kid: 'oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U',
   alg: 'ES256',
+  use: 'sig',
+}
+const exampleRsaKey = {
+  kty: 'RSA',
+  n: 'ntV-hE_kZQshvWrzyy6jB2r8_J6qvjpCdygaslZgh9aPKRxLhylT9h3k…',
+  e: 'AQAB',
+  kid: 'uw14tt867xvJjCL8RCS43jtvs6k3vLNn01XsN67CIWM',
+  alg: 'RS256',
   use: 'sig',
 }
 const emailIssue = {
@@ -435,6 +448,21 @@ export const operations = {
       'They never sign session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path responds with 404.',
     responseDescription:
       'Every key that may have signed a valid widget JWT, and the next key.',
+  },
+  getIdTokenKeys: {
+    ...publicKeys,
+    ...routes.getIdTokenKeys,
+    tag: 'Keys',
+    setting: 'ID_TOKEN_SIGNING_KEYS',
+    summary: 'The public keys of ID tokens (RFC 7517).',
+    description:
+      'RSA keys for RS256. They never sign session JWTs, so that a service that checks only the\n' +
+      'signature and the issuer rejects an ID token. Without the setting\n' +
+      '`ID_TOKEN_SIGNING_KEYS`, the path responds with 404.',
+    response: schemas.RsaJwksResponse,
+    responseExample: { keys: [exampleRsaKey] },
+    responseDescription:
+      'Every key that may have signed a valid ID token, and the next key.',
   },
   getSigningKeys: {
     ...publicKeys,

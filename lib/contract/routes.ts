@@ -97,6 +97,11 @@ export const getWidgetKeys = {
   method: 'GET',
   path: '/.well-known/widget-jwks.json',
 } as const
+export const getIdTokenKeys = {
+  name: 'openid-jwks',
+  method: 'GET',
+  path: '/.well-known/openid-jwks.json',
+} as const
 export const getHealth = { name: 'health', method: 'GET', path: '/api/health' } as const
 export const getReadiness = {
   name: 'health-ready',

@@ -165,7 +165,7 @@ export const openApiDocument = {
       description: 'An authenticator app (TOTP) for sign-ins with a password.',
     },
     { name: 'Widgets', description: 'Let pages of approved origins use a widget.' },
-    { name: 'Keys', description: 'Verify a session, or a widget JWT.' },
+    { name: 'Keys', description: 'Verify a session, a widget JWT or an ID token.' },
     { name: 'Health', description: 'Monitor the service.' },
   ],
   paths: Object.fromEntries(
