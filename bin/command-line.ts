@@ -19,6 +19,32 @@ export function collect(value: string, earlier: string[] = []): string[] {
   return [...earlier, value]
 }
 
+const secondsByUnit = { m: 60, h: 3_600, d: 86_400 }
+
+/** Returns the seconds of a time like 30m, 12h or 7d. Throws UsageError for other texts. */
+export function readSeconds(option: string, text: string): number {
+  const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
+  if (!amount)
+    throw new UsageError(`${option} “${text}” is not a time, such as 30m, 12h or 7d.`)
+
+  return Number(amount) * secondsByUnit[unit as keyof typeof secondsByUnit]
+}
+
+type IssuedSecret = {
+  hint: string
+  createdAt: Date
+  expiresAt: Date | null
+  revokedAt: Date | null
+}
+
+/** Prints a line with a token or a secret, of which only the hint is known. */
+export function printIssuedSecret(name: string, secret: IssuedSecret): void {
+  const { hint, createdAt, expiresAt, revokedAt } = secret
+  const expires = expiresAt ? `, expires ${expiresAt.toISOString()}` : ''
+  const end = revokedAt ? `, revoked ${revokedAt.toISOString()}` : expires
+  console.log(`${name} …${hint}: created ${createdAt.toISOString()}${end}`)
+}
+
 /**
  * Runs the command in the arguments of this process. Exits with 2 after a wrong usage or a
  * UsageError, 1 after other errors, or 0.

@@ -4,7 +4,13 @@ import { lifetimes } from '../lib/contract/lifetimes'
 import { divideTime } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
-import { collect, newProgram, runCommand } from './command-line'
+import {
+  collect,
+  newProgram,
+  printIssuedSecret,
+  readSeconds,
+  runCommand,
+} from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
@@ -13,7 +19,6 @@ const widgets = await import('../lib/widget/manage')
 
 const lifetime = divideTime(lifetimes.widgetToken, 'en')
 const jwts = `JWTs live for up to ${lifetime}.`
-const secondsByUnit = { m: 60, h: 3_600, d: 86_400 }
 
 async function requireWidget(slug: string): Promise<ListedWidget> {
   const [widget] = await widgets.listWidgets(slug)
@@ -58,11 +63,7 @@ async function show(slug: string): Promise<void> {
   const widget = await requireWidget(slug)
   console.log([widget.slug, widget.name, widget.id, ...describeState(widget)].join('  '))
   console.log(`Origins: ${widget.origins.join(', ') || 'none, so no page may use it'}`)
-  for (const { hint, createdAt, expiresAt, revokedAt } of widget.tokens) {
-    const expires = expiresAt ? `, expires ${expiresAt.toISOString()}` : ''
-    const end = revokedAt ? `, revoked ${revokedAt.toISOString()}` : expires
-    console.log(`Token …${hint}: created ${createdAt.toISOString()}${end}`)
-  }
+  for (const token of widget.tokens) printIssuedSecret('Token', token)
 }
 
 function describeState({ disabledAt }: ListedWidget): string[] {
@@ -71,11 +72,7 @@ function describeState({ disabledAt }: ListedWidget): string[] {
 
 async function rotate(slug: string, { keep = '0m' }: { keep?: string }): Promise<void> {
   const widget = await requireWidget(slug)
-  const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(keep) ?? []
-  if (!amount)
-    throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
-
-  const seconds = Number(amount) * secondsByUnit[unit as keyof typeof secondsByUnit]
+  const seconds = readSeconds('--keep', keep)
   const token = await widgets.rotateToken(widget, seconds)
   const old =
     seconds > 0 ? `works for ${keep}: replace it in the pages by then` : 'works no longer'

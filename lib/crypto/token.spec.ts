@@ -5,7 +5,7 @@ import {
   parseIdTokenKeys,
   parseSigningKeys,
 } from '../settings/signing-keys'
-import { signJwt } from './token'
+import { hashSecret, newIssuedSecret, signJwt } from './token'
 
 const keys = {
   ES256: parseSigningKeys(newSigningKeys()),
@@ -21,3 +21,13 @@ for (const [algorithm, signing] of Object.entries(keys))
     expect(payload).toEqual({ sub: 'ada' })
     expect(protectedHeader).toEqual({ alg: algorithm, typ: 'JWT', kid: signing.kid })
   })
+
+test('an issued secret has its prefix, and the hint that identifies it in a command does not look like a flag', () => {
+  const issued = Array.from({ length: 2_000 }, () => newIssuedSecret('cs_'))
+  for (const { secret, hash, hint } of issued) {
+    expect(secret).toMatch(/^cs_[\w-]{43}$/)
+    expect(hash).toEqual(hashSecret(secret))
+    expect(secret.slice(-4)).toBe(hint)
+    expect(hint).toMatch(/^\w/)
+  }
+})

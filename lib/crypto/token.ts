@@ -20,6 +20,22 @@ export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
+ * Returns a new secret that commands show once and later list by its last four
+ * characters: the prefix and 43 characters. Store only its hash and its hint.
+ */
+export function newIssuedSecret(prefix: string): {
+  secret: string
+  hash: Uint8Array<ArrayBuffer>
+  hint: string
+} {
+  const secret = prefix + newSecret()
+  const hint = secret.slice(-4)
+  if (hint.startsWith('-')) return newIssuedSecret(prefix) // `revoke` would parse it as a flag
+
+  return { secret, hash: hashSecret(secret), hint }
+}
+
+/**
  * Signs a JWT (RFC 7519) with the algorithm of the keys, ES256 or RS256. jose would wait
  * for bcrypt's threads, and use four times the CPU time.
  */

@@ -1,8 +1,12 @@
-import { hashSecret, newSecret } from '../crypto/token'
+import { newIssuedSecret } from '../crypto/token'
+import {
+  countLiveSecrets,
+  expireSecrets,
+  revokeSecrets,
+} from '../database/issued-secrets'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { isLoopback } from '../settings/loopback'
 import { UsageError } from '../usage-error'
-import { isTokenLive } from './session'
 
 const maxOrigins = 50
 
@@ -34,11 +38,9 @@ export async function createWidgetToken(
   widgetId: string,
   tx: Prisma.TransactionClient,
 ): Promise<string> {
-  const token = `wgt_${newSecret()}`
-  const hint = token.slice(-4)
-  if (hint.startsWith('-')) return createWidgetToken(widgetId, tx) // `revoke` would parse it as a flag
-  await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint } })
-  return token
+  const { secret, hash, hint } = newIssuedSecret('wgt_')
+  await tx.widgetToken.create({ data: { widgetId, tokenHash: hash, hint } })
+  return secret
 }
 
 /**
@@ -128,24 +130,19 @@ export async function removeOrigin(
  */
 export function rotateToken({ id }: ListedWidget, keepSeconds: number): Promise<string> {
   return transaction(async (tx) => {
-    await tx.$executeRaw`
-      UPDATE widget_tokens SET expires_at = least(expires_at, now() + make_interval(secs => ${keepSeconds}))
-      WHERE widget_id = ${id} AND ${isTokenLive}`
+    await expireSecrets(tx, 'widget_tokens', id, keepSeconds)
     return createWidgetToken(id, tx)
   })
 }
 
 /** Revokes the live tokens that end with `hint`. Returns their number. */
-export async function revokeTokens({ id }: ListedWidget, hint: string): Promise<number> {
-  return prisma().$executeRaw`
-    UPDATE widget_tokens SET revoked_at = now() WHERE widget_id = ${id} AND hint = ${hint} AND ${isTokenLive}`
+export function revokeTokens({ id }: ListedWidget, hint: string): Promise<number> {
+  return revokeSecrets('widget_tokens', id, hint)
 }
 
 /** Returns the number of valid tokens of a widget, by the database's clock. */
-export async function countLiveTokens({ id }: ListedWidget): Promise<number> {
-  const [row] = await prisma().$queryRaw<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM widget_tokens WHERE widget_id = ${id} AND ${isTokenLive}`
-  return row!.count
+export function countLiveTokens({ id }: ListedWidget): Promise<number> {
+  return countLiveSecrets('widget_tokens', id)
 }
 
 /** Disables a widget, so that it gets no more JWTs, or enables it again. */

@@ -1,14 +1,12 @@
 import { lifetimes } from '../contract/lifetimes'
 import { hashSecret, signJwt } from '../crypto/token'
-import { Prisma, prisma } from '../database/prisma'
+import { isSecretLive } from '../database/issued-secrets'
+import { prisma } from '../database/prisma'
 import { env } from '../settings/env'
 import type { SigningKeys } from '../settings/signing-keys'
 
 /** The widget of a token. `now` is in seconds since 1970, by the database's clock. */
 type PresentedWidget = { id: string; slug: string; isApproved: boolean; now: number }
-
-/** A condition on a row of `widget_tokens`: whether the token is valid. */
-export const isTokenLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
 /**
  * Returns the widget of a live token, and whether `origin` is approved for the widget.
@@ -23,7 +21,7 @@ export async function findPresentedWidget(
       EXISTS (SELECT FROM widget_origins WHERE widget_id = widgets.id AND origin = ${origin}) AS "isApproved"
     FROM widgets
     WHERE disabled_at IS NULL AND id = (
-      SELECT widget_id FROM widget_tokens WHERE token_hash = ${hashSecret(widgetToken)} AND ${isTokenLive})`
+      SELECT widget_id FROM widget_tokens WHERE token_hash = ${hashSecret(widgetToken)} AND ${isSecretLive})`
   return row ?? null
 }
 
