@@ -8,6 +8,7 @@ import { build } from 'esbuild'
 
 const commands = [
   'clean-up',
+  'clients',
   'connections',
   'issue',
   'keys',

@@ -177,6 +177,13 @@ test('every constraint rejects invalid rows', async () => {
     widget_tokens_token_hash_is_sha256: [
       `INSERT INTO widget_tokens (widget_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],
+    client_secrets_secret_hash_is_sha256: [
+      `INSERT INTO client_secrets (client_id, secret_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
+    ],
+    clients_token_minutes_are_of_a_session_jwt: [4, 721].map(
+      (minutes) =>
+        `INSERT INTO clients (slug, public, token_minutes) VALUES ('x', true, ${minutes})`,
+    ),
     connections_slug_is_a_path_segment: [
       '',
       'Acme',

@@ -21,7 +21,8 @@ const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: t
   .sort()
 const tables = [
   '_prisma_migrations',
-  ...['connection_domains', 'connections', 'exchange_codes', 'identities', 'mails'],
+  ...['client_secrets', 'clients', 'connection_domains', 'connections'],
+  ...['exchange_codes', 'identities', 'mails'],
   ...[
     'password_attempts',
     'recovery_codes',

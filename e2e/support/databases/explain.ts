@@ -2,6 +2,7 @@
 // generic plans as JSON. This is a separate process because the settings of the pool
 // can't change after its start.
 import bcrypt from 'bcrypt'
+import { authenticateClient, findClient } from '../../../lib/client/client'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
 import { hashSecret } from '../../../lib/crypto/token'
@@ -95,6 +96,8 @@ async function run(): Promise<void> {
   await useSecondFactor(id)
   await signIn()
   await findPresentedWidget('any token', 'https://www.example.com')
+  await findClient('any')
+  await authenticateClient('any', 'any secret')
   await queueResetMail([email], caller)
   const mail = (await claimMail())! // the notice about the reset
   await issueTokenOfMail(mail, 'any secret')

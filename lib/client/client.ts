@@ -1,0 +1,53 @@
+import { hashSecret } from '../crypto/token'
+import { isSecretLive } from '../database/issued-secrets'
+import { Prisma, prisma } from '../database/prisma'
+
+/** A client, for a request that does not authenticate it. */
+export type Client = {
+  id: string
+  slug: string
+  isPublic: boolean
+  redirectUris: string[]
+  disabledAt: Date | null
+}
+
+/** Returns the client with a `client_id`, also if it is disabled, or null. */
+export function findClient(slug: string): Promise<Client | null> {
+  return prisma().client.findUnique({
+    where: { slug },
+    select: {
+      id: true,
+      slug: true,
+      isPublic: true,
+      redirectUris: true,
+      disabledAt: true,
+    },
+  })
+}
+
+/** A client that has authenticated. `tokenMinutes` is null for the usual lifetime. */
+export type AuthenticatedClient = { id: string; tokenMinutes: number | null }
+
+/**
+ * A SELECT of the enabled client with a `client_id` and a live secret. A public client has
+ * no secret, so `secret` is null.
+ */
+export function selectAuthenticated(slug: string, secret: string | null): Prisma.Sql {
+  const hash = secret === null ? null : hashSecret(secret)
+  return Prisma.sql`
+    SELECT id, token_minutes AS "tokenMinutes" FROM clients
+    WHERE slug = ${slug} AND disabled_at IS NULL AND (
+      (public AND ${hash}::bytea IS NULL)
+      OR id = (SELECT client_id FROM client_secrets WHERE secret_hash = ${hash} AND ${isSecretLive}))`
+}
+
+/** Returns the client that `selectAuthenticated` selects, or null. */
+export async function authenticateClient(
+  slug: string,
+  secret: string | null,
+): Promise<AuthenticatedClient | null> {
+  const [row] = await prisma().$queryRaw<AuthenticatedClient[]>(
+    selectAuthenticated(slug, secret),
+  )
+  return row ?? null
+}

@@ -1,0 +1,57 @@
+import * as routes from '../contract/routes'
+
+/** The path below the issuer (OpenID Connect Discovery §4). */
+export const discoveryPath = '/.well-known/openid-configuration'
+
+/**
+ * The endpoints, by the name of their field. The document has only endpoints that exist,
+ * and clients need those to authorize and to get tokens, so no route serves it yet.
+ */
+const endpoints = {
+  jwks_uri: routes.getIdTokenKeys,
+}
+
+/** What the endpoints accept and return, with the names of Discovery §3 and RFC 8414 §2. */
+const capabilities = {
+  scopes_supported: ['openid', 'email', 'profile'],
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+  token_endpoint_auth_methods_supported: [
+    'client_secret_basic',
+    'client_secret_post',
+    'none',
+  ],
+  code_challenge_methods_supported: ['S256'],
+  claims_supported: [
+    'iss',
+    'sub',
+    'aud',
+    'sid',
+    'iat',
+    'exp',
+    'auth_time',
+    'nonce',
+    'amr',
+    'connection',
+    'email',
+    'email_verified',
+    'preferred_username',
+  ],
+  authorization_response_iss_parameter_supported: true,
+  claims_parameter_supported: false,
+  request_parameter_supported: false,
+  request_uri_parameter_supported: false, // true if the field is missing
+}
+
+/**
+ * Returns the document with which clients configure themselves. `issuer` is an origin,
+ * without a slash at the end, because some clients compare it as text.
+ */
+export function describeProvider(issuer: string): Record<string, unknown> {
+  const urls = Object.entries(endpoints).map(([name, { path }]) => [name, issuer + path])
+
+  return { issuer, ...Object.fromEntries(urls), ...capabilities }
+}
