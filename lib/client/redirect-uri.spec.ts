@@ -149,7 +149,7 @@ describe('the difference to the nearest registered URI is', () => {
     })
 
   test('a slip rather than another host', () => {
-    const uris = ['https://a.example/cb', 'https://b.example/cb']
+    const uris = ['https://a.example/cb/', 'https://b.example/cb']
     expect(findNearest('https://b.example/cb/', uris)).toEqual({
       uri: uris[1],
       differences: ['the slash at the end'],
