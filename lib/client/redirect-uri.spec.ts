@@ -134,6 +134,7 @@ describe('the difference to the nearest registered URI is', () => {
     'https://app.example.com:443/callback': ['the port'],
     'https://app.example.com/Callback': ['the letter case'],
     'https://App.Example.com/callback': ['the letter case'],
+    'https://App.example.com/Callback/': ['the letter case', 'the slash at the end'],
     'https://app.example.com/login': ['the path'],
     'https://app.example.org/callback': ['the host'],
     'https://app.example.com/callback?x': ['the query'],

@@ -96,10 +96,13 @@ function compareUris(one: string, other: string): string[] {
 
   const differences = parts.flatMap((part, index) => {
     const [text, otherText] = [ones[index]!, others[index]!]
-    if (text === otherText) return []
-    if (text.toLowerCase() === otherText.toLowerCase()) return letterCase
-    if (removeSlash(text) === removeSlash(otherText)) return slash
-    return part
+    const [path, otherPath] = [removeSlash(text), removeSlash(otherText)]
+    if (path.toLowerCase() !== otherPath.toLowerCase()) return part
+
+    const slips = []
+    if (path !== otherPath) slips.push(letterCase)
+    if (text.length !== otherText.length) slips.push(slash)
+    return slips
   })
 
   return [...new Set(differences)]
