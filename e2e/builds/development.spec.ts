@@ -163,6 +163,7 @@ test('npm run dev and the commands in the README work without settings', async (
         'issue',
         'users',
         'connections',
+        'clients',
         'keys',
         'clean-up',
         'mail',
