@@ -157,6 +157,10 @@ test('npm run dev and the commands in the README work without settings', async (
     expect.soft(await upgrade(app, 'evil.example')).toBe('')
     expect.soft(await upgrade(app, 'localhost')).toMatch(/^HTTP\/1\.1 101 /)
 
+    // the keys in .data/
+    for (const path of ['jwks.json', 'widget-jwks.json', 'openid-jwks.json'])
+      expect.soft((await fetch(`${app}/.well-known/${path}`)).status, path).toBe(200)
+
     const commands = commandsOfReadme()
     expect(commands.map(([script]) => script)).toEqual(
       expect.arrayContaining([

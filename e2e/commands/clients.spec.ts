@@ -1,4 +1,5 @@
 import { authenticateClient, findClient } from '../../lib/client/client'
+import { addClient, listClients, updateClient } from '../../lib/client/manage'
 import { expect, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { runScript } from '../support/servers/command'
@@ -154,4 +155,26 @@ test('a public client has no secret, and any port on a loopback IP address', asy
   const { stdout } = await run('check', slug, 'http://127.0.0.1:61023/cb')
   expect(stdout).toContain(`may be used by ${slug}.`)
   await run('remove', slug)
+})
+
+test('concurrent updates of one client all take effect', async () => {
+  const slug = `busy-${Date.now()}`
+  const added = { slug, isPublic: true, postLogoutRedirectUris: [], tokenMinutes: null }
+  await addClient({ ...added, redirectUris: [redirect] })
+  const [client] = await listClients(slug)
+
+  const uris = [1, 2, 3, 4, 5].map((number) => `${redirect}/${number}`)
+  await Promise.all(
+    uris.map((uri) =>
+      updateClient(client!, {
+        addedRedirectUris: [uri],
+        removedRedirectUris: [],
+        addedPostLogoutRedirectUris: [],
+        removedPostLogoutRedirectUris: [],
+      }),
+    ),
+  )
+
+  const { redirectUris } = (await findClient(slug))!
+  expect(redirectUris.toSorted()).toEqual([redirect, ...uris])
 })
