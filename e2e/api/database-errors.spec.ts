@@ -182,7 +182,7 @@ test('every constraint rejects invalid rows', async () => {
     ],
     clients_token_minutes_are_of_a_session_jwt: [4, 721].map(
       (minutes) =>
-        `INSERT INTO clients (slug, public, token_minutes) VALUES ('x', true, ${minutes})`,
+        `INSERT INTO clients (slug, public, redirect_uris, token_minutes) VALUES ('x', true, '{}', ${minutes})`,
     ),
     connections_slug_is_a_path_segment: [
       '',
