@@ -131,7 +131,9 @@ async function importFile(file: string): Promise<void> {
 
   const list = readUsers(await readInput(file))
   const count = list.users.length
-  const unusable = await importUsers(list.users)
+  const unusable = await importUsers(list.users, (added) =>
+    console.error(`Users added: ${added} of ${count} …`),
+  )
 
   console.log(`Users imported: ${count}.`)
   if (list.ignoredColumns.length > 0)

@@ -481,6 +481,48 @@ test.describe('npm run users', () => {
     ).toHaveLength(2)
   })
 
+  test('import adds many users in few statements, or none if one of them fails', async () => {
+    const { sql, drop, url } = await openOwnDatabase()
+    try {
+      await sql('CREATE TABLE inserts ()')
+      await sql(`
+        CREATE FUNCTION count_insert() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          INSERT INTO inserts DEFAULT VALUES;
+          IF (SELECT count(*) FROM inserts) > 60 THEN RAISE 'no more'; END IF;
+          RETURN NULL;
+        END $$`)
+      await sql(
+        'CREATE TRIGGER count_insert AFTER INSERT ON users FOR EACH STATEMENT EXECUTE FUNCTION count_insert()',
+      )
+      const imported = (name: string) => {
+        const lines = Array.from(
+          { length: 50_000 },
+          (_, row) => `${name}-${row}@example.com`,
+        )
+        const settings = { DATABASE_URL: url() }
+        return runScript(['users', 'import', '-'], lines.join('\n'), settings)
+      }
+      const count = async (table: string) =>
+        (await sql(`SELECT count(*)::int AS rows FROM ${table}`))[0]!.rows
+      expect(await imported('ada')).toEqual({
+        code: 0,
+        stdout: 'Users imported: 50000.\n',
+        stderr: [10_000, 20_000, 30_000, 40_000, 50_000]
+          .map((added) => `Users added: ${added} of 50000 …\n`)
+          .join(''),
+      })
+      expect([await count('users'), await count('inserts')]).toEqual([50_000, 50])
+      expect(await imported('bob')).toMatchObject(failure(1, 'no more'))
+      expect([await count('users'), await count('inserts')]).toEqual([50_000, 50])
+      expect((await imported('ada')).stderr).toMatch(
+        /^Nothing was imported\.\nada-0@example\.com is already a user\.\n(.*\n){19}… and 49980 more\.\n$/,
+      )
+    } finally {
+      await drop()
+    }
+  })
+
   test('list prints the users in order, even if there are more than fit into one query', async () => {
     const { sql, drop, url } = await openOwnDatabase()
     try {

@@ -1,14 +1,17 @@
 import { emailDomain, emailForms, parseEmailAddress } from '../contract/email-address'
 import { cleanEmail } from '../contract/typed-text'
 import { mayUsePassword } from '../database/conditions'
-import { transaction } from '../database/transaction'
+import { longTransaction, type Query } from '../database/long-transaction'
+import { Prisma } from '../database/prisma'
 import { UsageError } from '../usage-error'
 import { isHash, readHash } from './imported-hash'
 import { type Columns, isEmailName, readColumns } from './list-columns'
 import { findOtherSeparator, nameSeparator, readTable } from './table'
 
-const maxUsers = 50_000 // more would exceed the time limit of a transaction
+const maxUsers = 50_000 // the size that was tried
 const maxProblems = 20
+const usersAtOnce = 1_000 // a statement takes a small part of its time limit
+const usersPerReport = 10_000
 const form = 'email,password_hash'
 
 type ImportedUser = { email: string; emailDomain: string; passwordHash: string | null }
@@ -125,27 +128,68 @@ function listIgnored({ email, hash, names }: Columns): string[] {
 }
 
 /**
- * Adds all users, or throws UsageError if any exists already. Returns those whose domain
- * forbids their password.
+ * Adds all users, or throws UsageError if any exists already. Returns the email addresses
+ * of those whose domain forbids their password. Calls `report` with the number of users
+ * that a long import has added so far.
  */
-export async function importUsers(users: ImportedUser[]): Promise<string[]> {
-  const forms = users.flatMap(({ email }) => emailForms(email)!)
-  return transaction(async (tx) => {
-    const emails = users.map(({ email }) => email)
-    const known = await tx.$queryRaw<{ email: string }[]>`
-      SELECT email FROM users WHERE email = ANY (${forms}) ORDER BY email`
-    if (known.length > 0)
-      throw new UsageError(
-        nothingAdded(known.map(({ email }) => `${email} is already a user.`)),
-      )
+export async function importUsers(
+  users: ImportedUser[],
+  report: (added: number) => void,
+): Promise<string[]> {
+  const batches: ImportedUser[][] = []
+  for (let first = 0; first < users.length; first += usersAtOnce)
+    batches.push(users.slice(first, first + usersAtOnce))
 
-    await tx.user.createMany({ data: users })
-    const unusable = await tx.$queryRaw<{ email: string }[]>`
-      SELECT email FROM users
-      WHERE email = ANY (${emails}) AND password_hash IS NOT NULL AND NOT ${mayUsePassword} ORDER BY email`
+  return longTransaction(async (query) => {
+    await rejectKnown(batches, query)
 
-    return unusable.map(({ email }) => email)
+    const unusable: string[] = []
+    let added = 0
+    for (const batch of batches) {
+      unusable.push(...(await addUsers(batch, query)))
+      added += batch.length
+      if (added % usersPerReport === 0) report(added)
+    }
+
+    return unusable.toSorted()
   })
+}
+
+async function rejectKnown(batches: ImportedUser[][], query: Query): Promise<void> {
+  const known: string[] = []
+
+  for (const batch of batches) {
+    const forms = [...new Set(batch.flatMap(({ email }) => emailForms(email)!))]
+    const rows = await query<{ email: string }>(
+      Prisma.sql`SELECT email FROM users WHERE email = ANY (${forms})`,
+    )
+    known.push(...rows.map(({ email }) => email))
+  }
+
+  const problems = known.toSorted().map((email) => `${email} is already a user.`)
+  if (problems.length > 0) throw new UsageError(nothingAdded(problems))
+}
+
+/** Returns the addresses of the users whose domain forbids their password. */
+async function addUsers(users: ImportedUser[], query: Query): Promise<string[]> {
+  const [emails, domains, hashes] = [
+    users.map(({ email }) => email),
+    users.map(({ emailDomain }) => emailDomain),
+    users.map(({ passwordHash }) => passwordHash),
+  ]
+
+  const added = await query<{ email: string; isUnusable: boolean }>(Prisma.sql`
+    INSERT INTO users (email, email_domain, password_hash)
+    SELECT * FROM unnest(${emails}::text[], ${domains}::text[], ${hashes}::text[])
+    ON CONFLICT DO NOTHING
+    RETURNING email, password_hash IS NOT NULL AND NOT ${mayUsePassword} AS "isUnusable"`)
+
+  if (added.length < users.length)
+    throw new UsageError(
+      nothingAdded(['Other users were added meanwhile: run the command again.']),
+    )
+
+  return added.filter(({ isUnusable }) => isUnusable).map(({ email }) => email)
 }
 
 function nothingAdded(problems: string[]): string {
