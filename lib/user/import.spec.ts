@@ -87,6 +87,12 @@ test.each(Object.entries(wrongHeaders))('explains a header: %j', (text, problem)
   expect(() => read(text)).not.toThrow(/secret|xxxx/)
 })
 
+test('a trailing separator of the header is no column', () => {
+  expect(read(`email,\nada@example.com,${hash}`).users).toEqual([ada])
+  const unnamed = `email,hash,\nada@example.com,${hash},disabled`
+  expect(() => read(unnamed)).toThrow('Line 2: not of the form email,hash.')
+})
+
 test('hashes in a column with another name are not ignored', () => {
   for (const secret of [hash, `{bcrypt}${hash}`, `bcrypt$${hash}`, '{SSHA}xxxx'])
     expect(() => read(`email,geheim\nada@example.com,${secret}`)).toThrow(
