@@ -330,7 +330,8 @@ test('rejects a text that is not exactly one email address', async () => {
   for (const email of [
     'a@x, b@y',
     'ada@example.com\r\nBcc: eve@example.com',
-    'Ada <ada@example.com>',
+    'Ada <ada@example.com>, Eve <eve@example.com>',
+    'mailto:ada@example.com,eve@example.com',
     '',
   ]) {
     const { status, body } = await forgot(email)
@@ -355,7 +356,7 @@ test('emails exactly the stored address if another form of the address was enter
   ]
   await forgot(`ada@${domain}`)
   await forgot(`Bob@${host}`)
-  await forgot(`EVE@${domain}`)
+  await forgot(`\u200BEve <EVE＠${domain}>,`)
   await forgot(`  ${unicode.email} `)
   for (const user of [unicode, other, ascii]) await poll(() => wasSent(user)).toBe(true)
   const received = smtp.mails.filter(({ raw }) => raw.includes(host))

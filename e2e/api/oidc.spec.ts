@@ -1167,17 +1167,20 @@ test('the start of a sign-in deletes some SSO attempts that expired long ago', a
 test('finds the connection of an email address only while the connection is enabled', async () => {
   const name = `Acme ${randomUUID()}`
   const slug = await connect(provider, { name, listed: true })
-  const find = async () => {
+  const find = async (email = `ada@${slug.toUpperCase()}.example.org`) => {
     const visitor = new Visitor(server.url)
-    const form = new URLSearchParams({
-      email: `ada@${slug.toUpperCase()}.example.org`,
-      next: '/reports',
-    })
+    const form = new URLSearchParams({ email, next: '/reports' })
     const { pathname, search } = await visitor.open(routes.findSsoConnection.path, form)
     const page = await (await visitor.request('/sign-in')).text()
     return [pathname + search, page.includes(name)]
   }
-  expect(await find()).toEqual([`/sign-in?connection=${slug}&next=%2Freports`, true])
+  const found = [`/sign-in?connection=${slug}&next=%2Freports`, true]
+  expect(await find()).toEqual(found)
+  for (const typed of [
+    `Ada <ada@${slug}.example.org>;`,
+    `mailto:ada＠${slug}.example.org`,
+  ])
+    expect(await find(typed), typed).toEqual(found)
   await disableConnection((await listConnections(slug))[0]!)
   expect(await find()).toEqual(['/sign-in?error=unknown&next=%2Freports', false])
 })

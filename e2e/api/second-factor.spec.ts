@@ -54,6 +54,12 @@ test.afterAll(async () => {
   await smtp?.stop()
 })
 
+/** Returns a text as an input method for Japanese writes it. */
+const toFullWidth = (text: string) =>
+  text.replace(/[!-~]/g, (character) =>
+    String.fromCharCode(character.charCodeAt(0) + 0xfee0),
+  )
+
 type Headers = Record<string, string>
 async function post(path: string, body: object, headers: Headers = {}, to = server) {
   const response = await postTo(to.url + path, body, {
@@ -142,7 +148,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
   ] as const)
     expect((await second(challenge, given)).outcome).toBe(expected)
   const signedIn = await second(challenge, {
-    code: ` ${totp(secret, 1).replace(/^.../, '$& ')}`,
+    code: ` ${toFullWidth(totp(secret, 1)).replace(/^.../, '$&\u2212')}\u200B`,
   })
   const { challenge: deleted, ...set } = cookiesOf(signedIn)
   expect([signedIn.outcome, deleted, Object.keys(set).sort()]).toEqual([
@@ -159,6 +165,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
 
   const typed = codes[0]!
     .toLowerCase()
+    .replace('-', '\u2013') // a dash of a word processor
     .replaceAll('-', ' ')
     .replaceAll('0', 'o')
     .replaceAll('1', 'l')

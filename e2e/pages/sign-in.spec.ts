@@ -183,6 +183,27 @@ test('without JavaScript and in German, sends a link, and rejects two addresses'
     .toBe('Neues Passwort für Dashboard wählen')
 })
 
+test('accepts email addresses that input methods and mail programs have written', async ({
+  page,
+}) => {
+  const user = await newPasswordUser(database.sql, { cost: 4 })
+  await page.goto(`${server.url}/forgot-password`)
+  await email(page).fill(`Ada <${user.email.replace('@', '＠')}>`)
+  await page.getByRole('button', { name: 'Send reset link' }).click()
+  await expect(heading(page)).toHaveText('Check your email')
+  await expect(page.getByText(`We’ve sent a link to ${user.email}, if`)).toBeVisible()
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+
+  await page.goto(`${server.url}/sign-in`)
+  await fill(page, `${user.email}, eve@example.com`, user.password)
+  await expect(email(page)).toHaveAccessibleDescription(/Enter an email address/)
+  await fill(page, `${user.email}/x`, user.password)
+  await expect(email(page)).toHaveAccessibleDescription(/Enter an email address/)
+  await fill(page, `mailto:${user.email},`, user.password)
+  await page.waitForURL(`${server.url}/?dashboard`)
+  await keepCookies(page)
+})
+
 test('allows another request after a minute, even without browser storage', async ({
   page,
 }) => {
