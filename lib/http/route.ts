@@ -185,13 +185,17 @@ async function answer<Route extends Definition>(
   body: Promise<Body<Route>> | null,
   call: Omit<Call<Route>, 'params' | 'body'>,
 ): Promise<{ response: Response; error: ApiError | null }> {
-  const { request, requestId } = call
+  const { request, requestId, presented } = call
 
   try {
     if (!verdict.allowed)
-      throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
-    if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
-    if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
+      throw new ApiError('RATE_LIMITED', {
+        retryAfterSeconds: verdict.resetSeconds,
+        check: presented ? 'session_requests' : 'client_requests',
+      })
+    if (!isAvailable(request)) throw notFound(definition)
+    if (!allowed.includes(request.method))
+      throw new ApiError('METHOD_NOT_ALLOWED', { check: 'method' }) // RFC 9110 §15.5.6
 
     const response = await handle({
       ...call,
@@ -204,6 +208,11 @@ async function answer<Route extends Definition>(
     const error = toApiError(thrown)
     return { response: errorResponse(error, requestId, definition), error }
   }
+}
+
+function notFound({ name }: Definition): ApiError {
+  const isUnknown = name === 'unknown' // the route of all other paths
+  return new ApiError('NOT_FOUND', { check: isUnknown ? 'path_unknown' : 'switched_off' })
 }
 
 async function readBody<Route extends Definition>(
@@ -243,6 +252,7 @@ function writeLine(
     route,
     status,
     code: error?.code,
+    check: error?.details.check ?? error?.details.issues?.[0]?.code,
     durationMs,
     ...added,
   }

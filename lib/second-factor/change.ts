@@ -33,10 +33,11 @@ export async function startEnrolment(
   caller: Caller,
 ) {
   const user = await findFactor(session.userId)
-  if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (user?.enabledAt)
+    throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'factor_on' })
 
   await checkPassword(session, password, caller)
-  if (!user) throw new ApiError('SIGN_IN_INVALID')
+  if (!user) throw new ApiError('SIGN_IN_INVALID', { check: 'user_changed' })
 
   const secret = await newTotpSecret()
   const expiresAt = user.now + lifetimes.secondFactorStep
@@ -62,18 +63,23 @@ export async function confirmEnrolment(
   caller: Caller,
 ) {
   const user = await findFactor(session.userId)
-  if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (user?.enabledAt)
+    throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'factor_on' })
 
   const opened = await decrypt(given.enrolment, composePurpose(session))
-  const { secret, expiresAt } = opened ? JSON.parse(opened) : { expiresAt: 0 }
-  if (!user || user.now >= expiresAt) throw new ApiError('CHALLENGE_INVALID')
+  if (!opened) throw new ApiError('CHALLENGE_INVALID', { check: 'enrolment_unknown' })
+  if (!user) throw new ApiError('CHALLENGE_INVALID', { check: 'sso_only' })
+
+  const { secret, expiresAt } = JSON.parse(opened)
+  if (user.now >= expiresAt)
+    throw new ApiError('CHALLENGE_INVALID', { check: 'enrolment_expired' })
 
   const [step] = await stepsOfCode(secret, given.code, user.now)
   if (step === undefined) throw invalidCode({ code: given.code })
 
   const recoveryCodes = newRecoveryCodes()
   const changed = await enrol(user, session, { secret, step, recoveryCodes }, caller)
-  if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'user_changed' })
 
   return { recoveryCodes }
 }
@@ -200,7 +206,8 @@ async function executeWithProof(
 ) {
   const { password, ...given } = proof
   const user = await findFactor(session.userId)
-  if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (!user?.enabledAt)
+    throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'factor_off' })
 
   await checkPassword(session, password, caller)
   const { proof: proven, attempt } = await checkCode(user, given, caller)

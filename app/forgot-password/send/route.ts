@@ -13,8 +13,9 @@ import { mailResetLink } from '@/lib/password/forgot'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { ...routes.sendResetLink, setting: 'SMTP_URL' },
-  async ({ request, caller }) => {
-    if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
+  async ({ request, caller, addToLog }) => {
+    if (!isSameOrigin(request.headers))
+      throw new ApiError('ORIGIN_REJECTED', { check: 'other_site' })
 
     const email = (await readForm(request)).get('email') ?? ''
     try {
@@ -22,8 +23,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       after(() => mailResetLink(emails, caller))
       return seeOther('/forgot-password?sent')
     } catch (error) {
-      if (error instanceof ApiError) return seeOther('/forgot-password?invalid')
-      throw error
+      if (!(error instanceof ApiError)) throw error
+
+      addToLog({ check: 'invalid_email' })
+      return seeOther('/forgot-password?invalid')
     }
   },
 )

@@ -12,7 +12,7 @@ import { findConnectionByEmail, readDomain } from '@/lib/sso/connection'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.findSsoConnection,
-  async ({ request }) => {
+  async ({ request, addToLog }) => {
     const form = await readForm(request)
     const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()
     const email = form.get('email')?.trim() ?? ''
@@ -33,6 +33,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         )
       return Response.json({ ok: true, returnTo: connection && `/sign-in?${returnTo}` })
     }
+
+    if (returnTo.has('error'))
+      addToLog({ check: isAddress ? 'connection' : 'invalid_email' })
 
     return new Response(null, {
       status: 303,
