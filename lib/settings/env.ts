@@ -243,6 +243,7 @@ const Settings = z.object({
       'must be an email address, without a name',
     )
     .optional(),
+  SMTP_MAX_CONNECTIONS: z.coerce.number().int().min(1).max(50).default(2),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 })
 
