@@ -4,10 +4,12 @@
 
 type Given = Record<string, string | undefined>
 
-const quote = /^["'`“”„‘’]/
-const isQuoted = (value: string) =>
-  value.length > 1 && quote.test(value) && quote.test(value.at(-1)!)
-const quoteAndComment = /^(["'`]).*\1\s+#/s
+const quotesRemedy =
+  'its value has quotes around it, which docker --env-file does not remove: remove them'
+const commentRemedy =
+  'its value has a # after a space, and docker --env-file does not remove comments: put the comment on a line of its own'
+const quoted = /^["'`“”„‘’].*["'`“”„‘’]$/s
+const quotedBeforeComment = /^(["'`]).*\1\s+#/s
 
 /**
  * Returns what an env file has probably left in an invalid value, as the end of a
@@ -15,16 +17,9 @@ const quoteAndComment = /^(["'`]).*\1\s+#/s
  */
 export function explainInvalid(given: string | undefined): string {
   const value = given?.trim() ?? ''
-  const hasComment = /\s#/.test(value)
-
-  if (isQuoted(value) || quoteAndComment.test(value)) return `; ${quotesRemedy}`
-  return hasComment ? `; ${commentRemedy}` : ''
+  if (quoted.test(value) || quotedBeforeComment.test(value)) return `; ${quotesRemedy}`
+  return /\s#/.test(value) ? `; ${commentRemedy}` : ''
 }
-
-const quotesRemedy =
-  'its value has quotes around it, which docker --env-file does not remove: remove them'
-const commentRemedy =
-  'its value has a # after a space, and docker --env-file does not remove comments: put the comment on a line of its own'
 
 /** Settings that look wrong, and what to do. `settings` are names. */
 export type EnvFileWarning = { settings: string[]; message: string }
@@ -34,12 +29,12 @@ export type EnvFileWarning = { settings: string[]; message: string }
  * are those of all settings.
  */
 export function warnAboutEnvFile(given: Given, names: string[]): EnvFileWarning[] {
-  const select = (isWrong: (value: string) => boolean) =>
-    names.filter((name) => isWrong(given[name]?.trim() ?? ''))
+  const select = (isWrong: (value: string, name: string) => boolean) =>
+    names.filter((name) => isWrong(given[name]?.trim() ?? '', name))
 
   const warnings = [
     {
-      settings: names.filter((name) => hasOuterQuotes(name, given[name]?.trim() ?? '')),
+      settings: select(hasOuterQuotes),
       message:
         'the values of these settings have quotes around them, which docker --env-file does not remove: remove them',
     },
@@ -59,9 +54,9 @@ export function warnAboutEnvFile(given: Given, names: string[]): EnvFileWarning[
   return warnings.filter(({ settings }) => settings.length > 0)
 }
 
-/** A list of fonts may begin and end with the quotes of two names, and one may be quoted. */
-function hasOuterQuotes(name: string, value: string): boolean {
-  if (!isQuoted(value)) return false
+/** The names of fonts may have quotes, so only quotes around a list are wrong there. */
+function hasOuterQuotes(value: string, name: string): boolean {
+  if (!quoted.test(value)) return false
   return name !== 'FONT_FAMILY' || /^(["'])[^"']*,[^"']*\1$/.test(value)
 }
 
