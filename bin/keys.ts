@@ -1,6 +1,7 @@
 // `npm run keys`: prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS.
 // Changes nothing.
 import { lifetimes } from '../lib/contract/lifetimes'
+import { explainInvalid } from '../lib/settings/env-file'
 import {
   isNext,
   newSigningKeys,
@@ -75,7 +76,8 @@ function withKeys(work: (json: string, name: Setting) => void) {
     try {
       work(json, name)
     } catch (error) {
-      throw new Error(`${name} is ${(error as Error).message}`, { cause: error })
+      const problem = `${(error as Error).message}${explainInvalid(json)}`
+      throw new Error(`${name} ${problem}.`, { cause: error })
     }
   }
 }

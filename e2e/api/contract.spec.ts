@@ -415,12 +415,21 @@ test('logs empty settings at start, and per request one line with only the expec
       route: 'health',
       status: 405,
       code: 'METHOD_NOT_ALLOWED',
+      check: 'method',
     },
-    { ...line, method: 'GET', route: 'unknown', status: 404, code: 'NOT_FOUND' },
+    {
+      ...line,
+      method: 'GET',
+      route: 'unknown',
+      status: 404,
+      code: 'NOT_FOUND',
+      check: 'path_unknown',
+    },
     {
       ...ofExchange,
       status: 400,
       code: 'SSO_EXCHANGE_INVALID',
+      check: 'code_unknown',
       requestId: fabricated.body.requestId,
     },
     {
@@ -435,6 +444,7 @@ test('logs empty settings at start, and per request one line with only the expec
       ...ofReset,
       status: 400,
       code: 'VALIDATION_ERROR',
+      check: 'token_used',
       requestId: again.body.requestId,
     },
   ])

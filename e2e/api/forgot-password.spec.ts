@@ -492,6 +492,7 @@ test.describe('with a mail server that misbehaves', () => {
         MAIL_FROM: 'login@example.com',
       },
       SMTP_URL: `smtp://127.0.0.1:${port}`,
+      SMTP_MAX_CONNECTIONS: '4',
       ...preload('faster-timers.mjs'),
     })
   })

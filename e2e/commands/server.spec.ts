@@ -177,6 +177,53 @@ test('does not start with a malformed proxy, and does not print its password', a
   )
 })
 
+test('says what to change if an env file has left quotes, comments or line ends in settings', async () => {
+  const quotes = 'its value has quotes around it, which docker --env-file does not remove'
+  for (const [settings, problem] of [
+    [{ PORT: '"3000"' }, `PORT must be a whole number below 65536; ${quotes}`],
+    [{ HOST: "'0.0.0.0'" }, `HOST must be an IP address or a host name; ${quotes}`],
+    [{ PUBLIC_URL: '"https://login.example.com"' }, quotes],
+    [{ PASSWORD_SIGN_IN: 'true # for the test' }, 'its value has a # after a space'],
+    [
+      { LOG_LEVEL: '"info"' },
+      `LOG_LEVEL must be debug, info, warn, error or silent; ${quotes}`,
+    ],
+  ] as const) {
+    const failed = startServer(settings as Record<string, string>)
+    const { message } = await failed.then(
+      () => new Error('It started.'),
+      (error: Error) => error,
+    )
+    expect(message, JSON.stringify(settings)).toContain(problem)
+    expect(message).not.toMatch(/^ +at /m)
+  }
+
+  const server = await startServer({
+    HOST: '127.0.0.1\r',
+    PASSWORD_SIGN_IN: 'true\r',
+    LOG_LEVEL: 'info\r',
+    APP_NAME: '"ACME"',
+    SESSION_AUDIENCE: 'dashboard # the default',
+    'export HELP_URL': '/help',
+  })
+  const signIn = await postTo(`${server.url}/api/auth/sign-in`, {
+    email: 'nobody@example.com',
+    password: 'any',
+  })
+  await server.stop()
+  expect(signIn.status).toBe(400)
+  expect(
+    server
+      .logged('"level":"warn"')
+      .filter(({ msg }) => /^(the values of )?these settings/.test(msg))
+      .map(({ settings, msg }) => [settings, msg.match(/quotes|comment|export/)?.[0]]),
+  ).toEqual([
+    [['APP_NAME'], 'quotes'],
+    [['SESSION_AUDIENCE'], 'comment'],
+    [['HELP_URL'], 'export'],
+  ])
+})
+
 test('warns of each URL that reaches another host without TLS', async () => {
   const password = keepSecret('a-password-sent-without-tls')
   const server = await startServer({

@@ -73,6 +73,7 @@ export default async function setUp(
       await runSql(maintenanceUrl, `DROP DATABASE ${each} WITH (FORCE)`)
     await embedded?.release()
     assertNoSecretWasLogged()
+    assertEachRejectionHasCheck()
   }
 }
 
@@ -117,6 +118,18 @@ function assertNoSecretWasLogged(): void {
   if (logged.length > 0)
     throw new Error(`${logged.length} secrets were logged:\n${leaks.join('\n')}`)
   console.log(`None of ${secrets.length} secrets was logged, in ${logs.length} logs.`)
+}
+
+/** Throws if the line of a rejected request lacks the reason. */
+function assertEachRejectionHasCheck(): void {
+  const lines = readdirSync(logFolder).flatMap((file) =>
+    readFileSync(logFolder + file, 'utf8').split('\n'),
+  )
+  const without = lines.filter(
+    (line) => /^\{.*"status":4\d\d,/.test(line) && !line.includes('"check":"'),
+  )
+  if (without.length > 0)
+    throw new Error(`Rejected requests without a check:\n${without.join('\n')}`)
 }
 
 async function runSql(connectionString: string, sql: string): Promise<void> {

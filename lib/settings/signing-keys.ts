@@ -25,12 +25,12 @@ const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
 
 /**
  * Parses a JWK Set (RFC 7517) of ES256 keys. The first key, a private key, signs. Thrown
- * errors contain no key.
+ * errors contain no key, and their messages follow the name of the setting.
  */
 export function parseSigningKeys(json: string) {
   const { keys } = parseKeySet(json)
   const [first] = keys
-  if (!first?.d) throw new Error('the first key must be a private one, because it signs')
+  if (!first?.d) throw new Error('must begin with a private key, because it signs')
 
   const published = keys.map((jwk) => publicJwk(importKey(jwk)))
   const privateKeys = keys
@@ -113,13 +113,13 @@ function parseKeySet(json: string) {
   try {
     set = JSON.parse(json)
   } catch {
-    throw new Error('not JSON')
+    throw new Error('is not JSON')
   }
 
   const parsed = KeySet.safeParse(set)
   if (!parsed.success)
     throw new Error(
-      'not a JWK Set of EC keys on the curve P-256: {"keys":[{"kty":"EC","crv":"P-256",…}]}',
+      'is not a JWK Set of EC keys on the curve P-256: {"keys":[{"kty":"EC","crv":"P-256",…}]}',
     )
 
   return parsed.data
@@ -144,7 +144,7 @@ function importKey(jwk: P256Jwk): crypto.KeyObject {
     // continues below, because OpenSSL's message would not help
   }
 
-  throw new Error('a key in the set is damaged: x, y and d do not belong together')
+  throw new Error('has a damaged key: its x, y and d do not belong together')
 }
 
 /**

@@ -36,9 +36,13 @@ export type Smtp = {
 
 /**
  * Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its
- * certificate is not trusted.
+ * certificate is not trusted. Above `maxConnections`, it greets with 421.
  */
-export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<Smtp> {
+export async function startSmtp({
+  tls = false,
+  greetingMs = 0,
+  maxConnections = 1_000,
+} = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
   const mails: ReceivedMail[] = []
@@ -54,6 +58,7 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
   const server = new SMTPServer({
     ...(keyPair && { secure: true, key: keyPair.privateKey, cert: keyPair.certificate }),
     authOptional: true,
+    maxClients: maxConnections,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     onConnect: (_session, done) => void setTimeout(done, greetingMs),

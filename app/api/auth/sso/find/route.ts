@@ -13,7 +13,7 @@ import { findConnectionByEmail, readDomain } from '@/lib/sso/connection'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.findSsoConnection,
-  async ({ request }) => {
+  async ({ request, addToLog }) => {
     const form = await readForm(request)
     const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()
     const email = cleanEmail(form.get('email') ?? '')
@@ -34,6 +34,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         )
       return Response.json({ ok: true, returnTo: connection && `/sign-in?${returnTo}` })
     }
+
+    if (returnTo.has('error'))
+      addToLog({ check: isAddress ? 'connection' : 'invalid_email' })
 
     return new Response(null, {
       status: 303,
