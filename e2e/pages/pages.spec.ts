@@ -127,7 +127,7 @@ test('the preview shows each email in a language and a scheme', async () => {
       expect(html).not.toContain('prefers-color-scheme')
     }
     expect(await load(`mail: ${kind}, text`, 'light')).toMatch(
-      /<pre>[^<]+https?:[^<]+Dashboard\n<\/pre>$/,
+      /<pre>[^<]+https?:[^<]+Dashboard\nhttp[^\n]+\n<\/pre>$/,
     )
   }
 })
