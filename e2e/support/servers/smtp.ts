@@ -38,7 +38,11 @@ export type Smtp = {
  * Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its
  * certificate is not trusted.
  */
-export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<Smtp> {
+export async function startSmtp({
+  tls = false,
+  greetingMs = 0,
+  listenOn = 0,
+} = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
   const mails: ReceivedMail[] = []
@@ -79,7 +83,7 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
     },
   })
   server.on('error', () => {}) // errors of connections to killed clients
-  server.listen(0, '127.0.0.1')
+  server.listen(listenOn, '127.0.0.1')
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
   return {
