@@ -27,7 +27,7 @@ import {
 } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { runScript } from '../support/servers/command'
-import { freePort, production, startServer } from '../support/servers/server'
+import { freePort, production } from '../support/servers/server'
 import { startSmtp } from '../support/servers/smtp'
 
 const run = (command: string[], settings: Record<string, string | undefined> = {}) =>
@@ -699,11 +699,9 @@ test.describe('npm start', () => {
       expect(stderr).toContain(`  ${name} `)
   })
 
-  test('reports a port that is in use', async () => {
-    const server = await startServer()
-    const port = new URL(server.url).port
+  test('reports a port that is in use', async ({ url }) => {
+    const { port } = new URL(url)
     const { code, stderr } = await run(['start'], { PORT: port })
-    await server.stop()
     expect(code).toBe(1)
     expect(stderr).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`)
   })

@@ -16,8 +16,10 @@ const healthRequest = (address: string) =>
   `GET /api/health HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
 
 for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
-  test(`HOST=${host}: renders pages for any forwarded host, and the server sends no request to itself`, async () => {
-    const server = await startServer({
+  test(`HOST=${host}: renders pages for any forwarded host, and the server sends no request to itself`, async ({
+    serverWith,
+  }) => {
+    const server = await serverWith({
       HOST: host,
       PUBLIC_URL: 'https://login.example.com',
       VERCEL: '1',
@@ -64,13 +66,14 @@ for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
         fetch(origin.replace('127.0.0.1', other)),
         'loopback alone unless HOST is set',
       ).rejects.toThrow()
-    await server.stop()
-    expect(server.output()).not.toContain('Failed to proxy')
+    expect(await server.output()).not.toContain('Failed to proxy')
   })
 }
 
-test('allows a client 16 requests in progress and 256 queued requests, and rejects further ones with 503', async () => {
-  const server = await startServer()
+test('allows a client 16 requests in progress and 256 queued requests, and rejects further ones with 503', async ({
+  serverWith,
+}) => {
+  const server = await serverWith()
   const address = '2001:db8:1:2::'
   // `100 Continue` shows that the server has received the request.
   const expecting = (request: string) =>
@@ -112,7 +115,6 @@ test('allows a client 16 requests in progress and 256 queued requests, and rejec
   expect(
     Math.max(...order.map((index, place) => Math.abs(index - 1 - place))),
   ).toBeLessThan(32)
-  await server.stop()
 })
 
 test('reads 30 bodies of 9.5 MB that are sent to a page, with less than 100 MB of memory', async () => {
@@ -141,7 +143,9 @@ test('reads 30 bodies of 9.5 MB that are sent to a page, with less than 100 MB o
   await server.stop()
 })
 
-test('neither the log nor the output of Next.js contains the query of a request', async () => {
+test('neither the log nor the output of Next.js contains the query of a request', async ({
+  serverWith,
+}) => {
   const printed = keepSecret('a-code-that-something-prints')
   const preload =
     `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
@@ -149,7 +153,7 @@ test('neither the log nor the output of Next.js contains the query of a request'
       if (event === "request") { console.error("Failed to fetch http://host" + request.url); console.log("GET " + request.url) }
       return emit.call(this, event, request, ...rest)
     }`.replaceAll('\n', ' ')
-  const server = await startServer({
+  const server = await serverWith({
     NODE_OPTIONS: `--import ${JSON.stringify(preload)}`,
   })
   await fetch(`${server.url}/sso/callback?code=${printed}`)
@@ -163,10 +167,10 @@ test('neither the log nor the output of Next.js contains the query of a request'
   await fetch(`${server.url}/reset-password?next=/&token=${printed}`, {
     headers: { 'Next-Action': printed },
   })
-  await server.stop()
-  expect(server.output()).toContain('Failed to fetch http://host/sso/callback?…')
-  expect(server.output()).not.toContain(printed)
-  expect(server.output()).not.toMatch(/\?\w+=/)
+  const output = await server.output()
+  expect(output).toContain('Failed to fetch http://host/sso/callback?…')
+  expect(output).not.toContain(printed)
+  expect(output).not.toMatch(/\?\w+=/)
 })
 
 test('does not start with a malformed proxy, and does not print its password', async () => {

@@ -13,10 +13,11 @@ import {
   holdScripts,
   newPassword,
   newToken,
+  type TestServer,
   test,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
+import { passwordSignIn } from '../support/servers/settings'
 import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 // Tests sign-ins with a password, and forgotten passwords.
@@ -27,23 +28,23 @@ let smtp: Smtp
  * A server without connections. It has its own database because it sends all emails that
  * are queued there.
  */
-let server: Server
+let server: TestServer
 /** A server with connections that uses the database of the worker. */
-let mixed: Server
+let mixed: TestServer
 
 const domain = `sign-in-${randomUUID()}.example`
 const slug = domain.slice(0, 20)
 
-test.beforeAll(async () => {
+test.beforeAll(async ({ serverWith }) => {
   database = await openOwnDatabase()
   smtp = await startSmtp()
-  server = await startServer({
+  server = await serverWith({
     ...smtp.settings,
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     DASHBOARD_URL: '/?dashboard',
   })
-  mixed = await startServer({ PASSWORD_SIGN_IN: 'true' })
+  mixed = await serverWith(passwordSignIn)
   await addConnection({
     slug,
     name: 'Northwind Traders',
@@ -56,8 +57,6 @@ test.beforeAll(async () => {
   })
 })
 test.afterAll(async () => {
-  await server?.stop()
-  await mixed?.stop()
   await smtp?.stop()
   await database?.drop()
 })

@@ -42,6 +42,7 @@ export async function startSmtp({
   tls = false,
   greetingMs = 0,
   maxConnections = 1_000,
+  listenOn = 0,
 } = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
@@ -84,7 +85,7 @@ export async function startSmtp({
     },
   })
   server.on('error', () => {}) // errors of connections to killed clients
-  server.listen(0, '127.0.0.1')
+  server.listen(listenOn, '127.0.0.1')
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
   return {
