@@ -86,12 +86,15 @@ function rejectsInside(check: SamlCheck, edits: Record<string, Edit>) {
 function rejectsCheaply(check: SamlCheck, posts: Record<string, () => string>) {
   for (const [what, post] of Object.entries(posts)) {
     test(`rejects ${what} in less CPU time than three responses with 100 KB of text take`, async () => {
-      const edit = addAttribute('text', 'x'.repeat(100_000))
-      const large = provider.respond({ ...encryptedOnly, edit })
+      large ??= provider.respond({
+        ...encryptedOnly,
+        edit: addAttribute('text', 'x'.repeat(100_000)),
+      })
       expect(await compareCosts(post(), check, large, 3)).toBeLessThan(3)
     })
   }
 }
+let large: string | undefined
 
 /**
  * Signature wrapping, numbered as in "On Breaking SAML" (Somorovsky and others, 2012).
@@ -628,7 +631,6 @@ const bomb = (text: string, mode = ofAssertion) =>
   provider.respond({ ...mode, edit: addAttribute('x', text) })
 rejectsCheaply('saml_too_large', {
   '256 KiB and a byte': () => base64(good().padEnd(256 * 1024 + 1)),
-  '8 MB': () => base64('<a/>'.repeat(2_000_000)),
 })
 rejectsCheaply('saml_too_complex', {
   '15,000 elements': () =>
@@ -766,10 +768,13 @@ test('limits elements, element names, attributes, levels, lengths of namespaces,
   expect(await prefixes(1_001)).toBe('saml_too_complex')
 })
 
+/** The least CPU time of accepted responses, which several tests share. */
+const acceptedCosts = new Map<string, number>()
+
 /**
  * Returns how much CPU time a response takes, as a multiple of what an accepted one takes.
- * Measures both alternately, because their times grow on a busy machine. Stops as soon as
- * the multiple is below `lowEnough`.
+ * A response that takes long is measured again, alternately with the accepted one, because
+ * their times grow on a busy machine. Stops as soon as the multiple is below `lowEnough`.
  */
 async function compareCosts(
   posted: string,
@@ -777,6 +782,12 @@ async function compareCosts(
   accepted: string,
   lowEnough: number,
 ): Promise<number> {
+  const known =
+    acceptedCosts.get(accepted) ?? (await leastCostMs(accepted, 'accepted', 3))
+  acceptedCosts.set(accepted, known)
+  const first = (await costMs(posted, check)) / known
+  if (first < lowEnough) return first
+
   let [leastMs, leastAcceptedMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (let run = 0; run < 10; run++) {
     leastAcceptedMs = Math.min(leastAcceptedMs, await costMs(accepted, 'accepted'))
@@ -784,6 +795,16 @@ async function compareCosts(
     if (run >= 2 && leastMs < lowEnough * leastAcceptedMs) break
   }
   return leastMs / leastAcceptedMs
+}
+
+async function leastCostMs(
+  posted: string,
+  outcome: string,
+  count: number,
+): Promise<number> {
+  const costs: number[] = []
+  while (costs.length < count) costs.push(await costMs(posted, outcome))
+  return Math.min(...costs)
 }
 
 /** Returns the CPU time of verifying a response, in milliseconds. */
