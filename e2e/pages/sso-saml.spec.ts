@@ -63,43 +63,6 @@ test('signs in by email address from the start page, and then opens `next`', asy
   await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
 })
 
-test('signs in from a link at the provider, and then opens the RelayState of the link', async ({
-  page,
-  sql,
-}) => {
-  for (const [query, next] of [
-    ['', '/'],
-    ['?RelayState=%2Freports%3Fyear%3D2026', '/reports?year=2026'],
-  ]) {
-    posted.length = 0
-    await page.goto(pages.ssoUrl + query)
-    await page.waitForURL(next!)
-    expect(posted).toEqual([undefined, undefined])
-  }
-  expect(await sessionsOf(sql)).toHaveLength(2)
-})
-
-test('Back to the provider’s page continues with a session or, without one, signs in again', async ({
-  page,
-  sql,
-}) => {
-  const visited: string[] = []
-  page.on(
-    'request',
-    (request) => request.url().startsWith(pages.ssoUrl) && visited.push(request.url()),
-  )
-  await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
-  await page.waitForURL('/reports')
-  await page.goto(visited[0]!)
-  await page.waitForURL('/reports')
-  expect(await sessionsOf(sql)).toHaveLength(1)
-  await page.context().clearCookies({ name: /session|refresh/ })
-  await page.goto(visited[0]!)
-  await page.waitForURL('/reports')
-  expect(await sessionsOf(sql)).toHaveLength(2)
-  expect(visited).toHaveLength(4)
-})
-
 test('shows an error if the provider never responds to our request', async ({
   page,
   sql,

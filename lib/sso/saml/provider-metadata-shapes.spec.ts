@@ -1,20 +1,16 @@
 // Metadata in the shape that identity providers publish, with values of our own.
 import { beforeAll, expect, test } from 'vitest'
-import { newKeyPair } from './key-pair'
+import { newSamlProvider } from '../../../e2e/support/providers/saml-provider'
 import { readProviderMetadata } from './provider-metadata'
 
 let current: string
 let next: string
 let other: string
 beforeAll(async () => {
-  const pairs = await Promise.all(
-    ['current', 'next', 'other'].map((name) => newKeyPair(name)),
-  )
-  ;[current, next, other] = pairs.map(({ certificate }) => certificate) as [
-    string,
-    string,
-    string,
-  ]
+  const { settings, nextKey } = await newSamlProvider()
+  current = settings.certificates[0]!
+  next = nextKey.certificate
+  other = settings.certificate
 })
 
 const text = (pem: string) => pem.replace(/-----.*-----|\s/g, '')
