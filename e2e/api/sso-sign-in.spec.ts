@@ -214,7 +214,16 @@ test('ignores a `next` that is on another site or too long, and completes the si
     )
     const landing = await visitor.signIn(slug, next)
     expect([errorOf(landing), landing.searchParams.get('next')]).toEqual([null, kept])
-    expect((await visitor.request(landing.pathname + landing.search)).status).toBe(200)
+    const html = await (await visitor.request(landing.pathname + landing.search)).text()
+    expect(html).toContain(`data-destination="${kept ?? '/'}"`)
+    const hostile = landing.search.replace(
+      /next=.*|$/,
+      `&next=${encodeURIComponent(next)}`,
+    )
+    const again = await (await visitor.request(`/sso/callback${hostile}`)).text()
+    expect(again, 'of a link by somebody else').toContain(
+      `data-destination="${kept ?? '/'}"`,
+    )
   }
 })
 
@@ -362,6 +371,26 @@ for (const [check, [name, error, change]] of Object.entries(rejections))
     provider.behavior = {}
     expect(errorOf(await send(visitor, unaffected))).toBeNull()
   })
+
+test('the page of an error shows our own text, and posts no code', async () => {
+  const unknown = 'Your organization’s sign-in service didn’t sign you in'
+  const visitor = new Visitor(server.url)
+  for (const [error, title, icon] of [
+    ['access_denied', 'You weren’t signed in', 'lock'],
+    ['temporarily_unavailable', 'Sign-in at your organization isn’t available', 'wait'],
+    ['response_invalid', 'We couldn’t verify your sign-in', 'wrong'],
+    ['constructor', unknown, 'wrong'],
+    ['', unknown, 'wrong'],
+  ] as const) {
+    const query = `error=${error}&error_description=Call+555+now&code=x`
+    const html = await (await visitor.request(`/sso/callback?${query}`)).text()
+    const [main] = /<main[\s\S]*<\/main>/.exec(html)!
+    expect(main.match(/<h1[^>]*>([^<]*)/)?.[1], error).toBe(title)
+    expect(main, error).toMatch(new RegExp(`class="icon[^"]* ${icon}\\b`))
+    expect(main).not.toContain('555')
+    expect(html, 'the script that posts the code').not.toContain('data-session-path')
+  }
+})
 
 test('the log of a rejected sign-in advises which flag to set', async () => {
   provider.behavior.claims = ({ email: upn, ...claims }) => ({ ...claims, upn })
