@@ -161,8 +161,6 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     { encrypted: true },
     (xml) => xml,
   ],
-  'the only signature removed': ['saml_unsigned', ofAssertion, unsigned],
-  'the signature of the response removed': ['saml_unsigned', ofResponse, unsigned],
   'another NameID in a signed response': ['saml_signature', ofResponse, evil],
   'the signature moved from the assertion to the response': [
     'saml_signature_form',
@@ -178,23 +176,10 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     ofResponse,
     replace('<ds:DigestValue>', '$&<!--AAAA-->'),
   ],
-  'a processing instruction that disappears in canonical form': [
-    'saml_markup',
-    { ...ofAssertion, nameId: 'not-an-admin' },
-    replace('not-an-admin', '<?p not-an-?>admin'),
-  ],
   'a signed response without a destination': [
     'saml_destination',
     { ...ofResponse, edit: replace(/ Destination="[^"]*"/, '') },
     (xml) => xml,
-  ],
-  'another destination after the signature of the response was removed': [
-    'saml_destination',
-    ofBoth,
-    inOrder(
-      unsigned,
-      replace(/ Destination="[^"]*"/, ' Destination="https://other.example/acs"'),
-    ),
   ],
   'a signed response without an issuer': [
     'saml_issuer',
@@ -205,11 +190,6 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     'saml_issuer',
     encryptedOnly,
     replace(issuer, ''),
-  ],
-  'another issuer of an unsigned response': [
-    'saml_issuer',
-    ofAssertion,
-    replace(issuer, '<saml:Issuer>https://other.example</saml:Issuer>'),
   ],
   'a response without InResponseTo': [
     'saml_in_response_to',
@@ -295,25 +275,6 @@ rejects('saml_signature_form', ofResponse, {
   'an empty signature': replace(
     signature,
     '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/>',
-  ),
-})
-rejects('saml_markup', ofAssertion, {
-  'a DTD whose entities expand a billion times': (xml) =>
-    xml.replace(
-      '<samlp:Response',
-      '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>$&',
-    ),
-  'CDATA added after signing': replace('>ada<', '><![CDATA[ada]]><'),
-  'a comment added to the NameID': replace('>ada<', '>a<!---->da<'),
-})
-rejects('saml_malformed', ofResponse, {
-  'an attribute that the canonical form omits': replace(
-    '<samlp:Response',
-    '$& xmlnsDestination="x"',
-  ),
-  'a namespace whose unescaped text becomes an attribute in canonical form': replace(
-    / Destination="([^"]*)"/,
-    ` xmlns:x='urn:x" Destination="$1'`,
   ),
 })
 rejects('saml_id', ofResponse, {
@@ -567,7 +528,6 @@ rejectsInside('saml_signature_place', {
 })
 rejectsInside('saml_markup', {
   'a comment in the assertion': replace('>ada<', '>a<!-- -->da<'),
-  'a DTD before the assertion': (xml) => `<!DOCTYPE a>${xml}`,
 })
 
 test('rejects ciphertext of the attacker in a signed response', async () => {
@@ -614,8 +574,6 @@ const posts: Record<string, [SamlCheck, () => string]> = {
     () => base64(good().replace('UTF-8', 'ISO-8859-1')),
   ],
   'a byte order mark': ['saml_markup', () => base64(`\uFEFF${good()}`)],
-  'text in place of XML': ['saml_malformed', () => base64('hello')],
-  'only blanks': ['saml_malformed', () => base64('    ')],
 }
 for (const [what, [check, post]] of Object.entries(posts)) {
   test(`rejects ${what}`, async () =>
