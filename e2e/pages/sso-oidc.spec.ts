@@ -146,22 +146,3 @@ test('shows an error with its reference and a link when the user cancels', async
   )
   expect(await emailsOf(sql)).toEqual([])
 })
-
-test('works without JavaScript, but with one more link to click', async ({
-  browserProcess,
-  url,
-}) => {
-  await connect()
-  const context = await browserProcess.newContext({
-    baseURL: url,
-    javaScriptEnabled: false,
-  })
-  const page = await context.newPage()
-  await page.goto('/sign-in?next=/reports')
-  await page.getByLabel('Email address').fill(`ada@${domain}`)
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await expect(heading(page)).toHaveText('Taking you to your organization')
-  await page.getByRole('link', { name: 'Continue' }).click()
-  await atProvider(page)
-  await context.close()
-})
