@@ -57,7 +57,7 @@ test.beforeEach(() => {
 })
 
 const logged = (visitor: Visitor) => logLine(visitor, server)
-const outcomeOf = async (landing: URL, visitor: Visitor) => [
+const readOutcome = async (landing: URL, visitor: Visitor) => [
   errorOf(landing),
   (await logged(visitor)).check,
 ]
@@ -367,7 +367,7 @@ for (const [check, [name, error, change]] of Object.entries(rejections))
     })
     expect(await usersOf(sql, slug)).toEqual([])
     const again = await send(visitor, answer)
-    expect(await outcomeOf(again, visitor)).toEqual(['attempt_invalid', 'state_used'])
+    expect(await readOutcome(again, visitor)).toEqual(['attempt_invalid', 'state_used'])
     provider.behavior = {}
     expect(errorOf(await send(visitor, unaffected))).toBeNull()
   })
@@ -431,7 +431,7 @@ test('responses of the provider may have long codes, long session states, many p
     more(given, 35)
   }
   const visitor = new Visitor(server.url)
-  expect(await outcomeOf(await visitor.signIn(slug), visitor)).toEqual([
+  expect(await readOutcome(await visitor.signIn(slug), visitor)).toEqual([
     'access_denied',
     'provider_access_denied',
   ])
@@ -491,7 +491,7 @@ test('the ACS accepts forms of up to 350 KiB, and only by POST', async ({ sql })
   const unclaimed = `SELECT 1 FROM sso_attempts JOIN connections ON connections.id = connection_id
     WHERE slug = $1 AND claimed_at IS NULL`
   expect(await sql(unclaimed, [slug])).toHaveLength(1)
-  expect(await outcomeOf(await visitor.open(path, form(350 * 1024)), visitor)).toEqual([
+  expect(await readOutcome(await visitor.open(path, form(350 * 1024)), visitor)).toEqual([
     'response_invalid',
     'saml_too_large',
   ])
@@ -516,7 +516,7 @@ test('a connection accepts only responses of its kind, and has metadata only for
       SAMLResponse: 'A'.repeat(size),
     })
     const landing = await visitor.open(`/api/auth/sso/${path}`, size ? form : undefined)
-    expect(await outcomeOf(landing, visitor), path).toEqual([
+    expect(await readOutcome(landing, visitor), path).toEqual([
       'connection_unavailable',
       check,
     ])

@@ -62,15 +62,19 @@ async function begin(kind: Kind, slug: string, next?: string) {
   return { visitor, request, state, answer: await kind.answer(slug, request) }
 }
 /** Returns the error in the browser, and the check in the log. */
-const outcomeOf = async (visitor: Visitor, answer: Answer, withCookies?: boolean) => {
+const readOutcome = async (visitor: Visitor, answer: Answer, withCookies?: boolean) => {
   const landing = await visitor.open(answer.path, answer.form, withCookies)
   return [errorOf(landing), (await logLine(visitor, server)).check]
 }
-const ofConnection = 'WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)'
+const whereConnection =
+  'WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)'
 const countUnclaimed = async (sql: Sql, slug: string) =>
-  (await sql(`SELECT 1 FROM sso_attempts ${ofConnection} AND claimed_at IS NULL`, [slug]))
-    .length
-const startOf = (slug: string, query: string) => `/api/auth/sso/${slug}/start?${query}`
+  (
+    await sql(`SELECT 1 FROM sso_attempts ${whereConnection} AND claimed_at IS NULL`, [
+      slug,
+    ])
+  ).length
+const startPath = (slug: string, query: string) => `/api/auth/sso/${slug}/start?${query}`
 
 for (const name of kindNames) {
   test(`${name}: a state is rejected for another connection or browser, or if it is unknown, and is not used up`, async ({
@@ -90,7 +94,7 @@ for (const name of kindNames) {
       // immediately.
       [other, answer, 'state_browser'],
     ] as const)
-      expect(await outcomeOf(who, sent, true)).toEqual(['attempt_invalid', check])
+      expect(await readOutcome(who, sent, true)).toEqual(['attempt_invalid', check])
     expect(await countUnclaimed(sql, slug)).toBe(2)
 
     const landing = await visitor.open(answer.path, answer.form, true)
@@ -111,7 +115,7 @@ for (const name of kindNames) {
       Array.from({ length: 20 }, () => send(visitor, answer)),
     )
     expect(landings.filter((landing) => errorOf(landing) === null)).toHaveLength(1)
-    expect(await outcomeOf(visitor, answer)).toEqual(['attempt_invalid', 'state_used'])
+    expect(await readOutcome(visitor, answer)).toEqual(['attempt_invalid', 'state_used'])
     expect(await codesOf(sql, slug)).toHaveLength(1)
 
     const expired = await sql(
@@ -120,7 +124,7 @@ for (const name of kindNames) {
       [late.state],
     )
     expect(expired).toHaveLength(1)
-    expect(await outcomeOf(late.visitor, late.answer)).toEqual([
+    expect(await readOutcome(late.visitor, late.answer)).toEqual([
       'attempt_invalid',
       'state_expired',
     ])
@@ -145,7 +149,7 @@ for (const name of kindNames) {
     const kind = kinds[name]
     const slug = await kind.connect()
     const { visitor, answer } = await begin(kind, slug, '/reports')
-    const wanted = startOf(slug, 'next=%2Freports&again')
+    const wanted = startPath(slug, 'next=%2Freports&again')
     await expireAttempts(sql, slug)
     const again = await send(visitor, answer)
     expect(again.pathname + again.search).toBe(wanted)
@@ -202,12 +206,12 @@ test('rejects a missing or malformed state, and asks the provider nothing', asyn
     ['', 'state_missing'],
     ['née\u0000☂', 'state_unknown'],
   ] as const)
-    expect(await outcomeOf(visitor, withState(answer, 'state', state))).toEqual([
+    expect(await readOutcome(visitor, withState(answer, 'state', state))).toEqual([
       'attempt_invalid',
       check,
     ])
   const failed = { path: `${answer.path.split('?')[0]}?state=x&error=access_denied` }
-  expect(await outcomeOf(visitor, failed)).toEqual(['attempt_invalid', 'state_unknown'])
+  expect(await readOutcome(visitor, failed)).toEqual(['attempt_invalid', 'state_unknown'])
   expect(provider.requests).toEqual([])
 })
 
@@ -281,7 +285,7 @@ test('an expired sign-in continues with a live session, for example after Back o
       expect((await follow(cookies, from)).href).toBe(`${server.url}/`)
   const same = new Visitor(server.url)
   same.cookies.set('session', session)
-  expect((await same.open(startOf(slug, 'next=%2Freports&again'))).href).toBe(
+  expect((await same.open(startPath(slug, 'next=%2Freports&again'))).href).toBe(
     `${server.url}/reports`,
   )
   const { sid } = JSON.parse(Buffer.from(session.split('.')[1]!, 'base64url').toString())
@@ -297,8 +301,8 @@ test('a sign-in stops with an error in a browser that stores no cookies', async 
   const { visitor: forgetful, answer } = await begin(kind, slug)
   let url = new URL(answer.path, server.url)
   for (const next of [
-    startOf(slug, 'again'),
-    startOf(slug, 'again=new'),
+    startPath(slug, 'again'),
+    startPath(slug, 'again=new'),
     '/sso/callback?error=attempt_invalid',
   ]) {
     forgetful.cookies.clear()
@@ -321,7 +325,7 @@ test('redirects an unsolicited response to a new sign-in without reading it, but
   }
   for (const relayState of [undefined, 'https://evil.example/reports', 'x'.repeat(44)]) {
     const start = await post(relayState)
-    expect(start.pathname + start.search).toBe(startOf(slug, 'unsolicited'))
+    expect(start.pathname + start.search).toBe(startPath(slug, 'unsolicited'))
     expect(await logLine(visitor, server)).toMatchObject({
       status: 303,
       check: 'unsolicited',
@@ -330,7 +334,7 @@ test('redirects an unsolicited response to a new sign-in without reading it, but
     const { host } = await visitor.open(start.pathname + start.search)
     expect(host).toBe('idp.example')
   }
-  const again = startOf(slug, 'unsolicited')
+  const again = startPath(slug, 'unsolicited')
   const circle = await visitor.open(again)
   expect([errorOf(circle), (await logLine(visitor, server)).check]).toEqual([
     'response_invalid',
@@ -343,7 +347,7 @@ test('redirects an unsolicited response to a new sign-in without reading it, but
   expect((await new Visitor(server.url).open(again)).host).toBe('idp.example')
   const begun = await visitor.begin(slug)
   await sql(
-    `UPDATE sso_attempts SET created_at = now() - interval '1 minute' ${ofConnection}`,
+    `UPDATE sso_attempts SET created_at = now() - interval '1 minute' ${whereConnection}`,
     [slug],
   )
   expect((await visitor.open(again)).host).toBe('idp.example')
@@ -368,7 +372,7 @@ test('the start of a sign-in deletes some SSO attempts that expired long ago', a
   const leftAfterStart = async () => {
     await new Visitor(server.url).start(slug) // also deletes attempts of earlier tests
     return sql(
-      `SELECT count(*)::int AS left FROM sso_attempts ${ofConnection} AND browser_hash = sha256('old')`,
+      `SELECT count(*)::int AS left FROM sso_attempts ${whereConnection} AND browser_hash = sha256('old')`,
       [slug],
     )
   }
