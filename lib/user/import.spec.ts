@@ -1,5 +1,5 @@
-import { afterEach, expect, test, vi } from 'vitest'
-import { importUsers, readUsers } from './import'
+import { expect, test } from 'vitest'
+import { readUsers } from './import'
 
 const hashOf = (version: string, cost: string) => `$${version}$${cost}$${'x'.repeat(53)}`
 const hash = hashOf('2b', '10')
@@ -243,44 +243,6 @@ test('without a header, an error says how to name other columns', () => {
 test('at most 20 problems are listed', () => {
   const lines = 'x\n'.repeat(30)
   expect(() => read(`email\n${lines}`)).toThrow(/Line 21: .*\n… and 10 more\.$/)
-})
-
-const globals = globalThis as { databasePool?: unknown }
-const pool = globals.databasePool
-afterEach(() => {
-  globals.databasePool = pool
-})
-
-/** Replaces the database by one that accepts every statement. */
-function countStatements(): string[] {
-  const texts: string[] = []
-  const query = vi.fn(
-    async (statement: string | { text: string; values: unknown[][] }) => {
-      if (typeof statement === 'string') texts.push(statement)
-      else texts.push(statement.text.trim().split(' ')[0]!)
-
-      const isInsert = texts.at(-1) === 'INSERT'
-      const emails = isInsert ? (statement as { values: string[][] }).values[0]! : []
-      return { rows: emails.map((email) => ({ email, isUnusable: false })) }
-    },
-  )
-  globals.databasePool = { connect: async () => ({ query, release: () => {} }) }
-  return texts
-}
-
-test('many users are added in one transaction of a few statements, after they were checked', async () => {
-  const statements = countStatements()
-  const lines = Array.from({ length: 12_500 }, (_, row) => `user-${row}@example.com`)
-  const { users } = read(lines.join('\n'))
-  const reported: number[] = []
-  expect(await importUsers(users, (added) => void reported.push(added))).toEqual([])
-  expect(statements).toEqual([
-    'BEGIN',
-    ...Array.from({ length: 13 }, () => 'SELECT'),
-    ...Array.from({ length: 13 }, () => 'INSERT'),
-    'COMMIT',
-  ])
-  expect(reported).toEqual([10_000])
 })
 
 test('rejects a list of more than 50,000 users', () => {

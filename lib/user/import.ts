@@ -1,8 +1,7 @@
 import { emailDomain, emailForms, parseEmailAddress } from '../contract/email-address'
 import { cleanEmail } from '../contract/typed-text'
 import { mayUsePassword } from '../database/conditions'
-import { longTransaction, type Query } from '../database/long-transaction'
-import { Prisma } from '../database/prisma'
+import { Prisma, type Transaction, transaction } from '../database/prisma'
 import { UsageError } from '../usage-error'
 import { isHash, readHash } from './imported-hash'
 import { type Columns, isEmailName, readColumns } from './list-columns'
@@ -12,6 +11,7 @@ const maxUsers = 50_000 // the size that was tried
 const maxProblems = 20
 const usersAtOnce = 1_000 // a statement takes a small part of its time limit
 const usersPerReport = 10_000
+const timeoutMs = 60 * 60_000 // a slow database, over a slow network
 const form = 'email,password_hash'
 
 type ImportedUser = { email: string; emailDomain: string; passwordHash: string | null }
@@ -140,27 +140,29 @@ export async function importUsers(
   for (let first = 0; first < users.length; first += usersAtOnce)
     batches.push(users.slice(first, first + usersAtOnce))
 
-  return longTransaction(async (query) => {
-    await rejectKnown(batches, query)
+  async function addAll(tx: Transaction): Promise<string[]> {
+    await rejectKnown(batches, tx)
 
     const unusable: string[] = []
     let added = 0
     for (const batch of batches) {
-      unusable.push(...(await addUsers(batch, query)))
+      unusable.push(...(await addUsers(batch, tx)))
       added += batch.length
       if (added % usersPerReport === 0) report(added)
     }
 
     return unusable.toSorted()
-  })
+  }
+
+  return transaction(addAll, { timeoutMs })
 }
 
-async function rejectKnown(batches: ImportedUser[][], query: Query): Promise<void> {
+async function rejectKnown(batches: ImportedUser[][], tx: Transaction): Promise<void> {
   const known: string[] = []
 
   for (const batch of batches) {
     const forms = [...new Set(batch.flatMap(({ email }) => emailForms(email)!))]
-    const rows = await query<{ email: string }>(
+    const rows = await tx.$queryRaw<{ email: string }[]>(
       Prisma.sql`SELECT email FROM users WHERE email = ANY (${forms})`,
     )
     known.push(...rows.map(({ email }) => email))
@@ -171,14 +173,14 @@ async function rejectKnown(batches: ImportedUser[][], query: Query): Promise<voi
 }
 
 /** Returns the addresses of the users whose domain forbids their password. */
-async function addUsers(users: ImportedUser[], query: Query): Promise<string[]> {
+async function addUsers(users: ImportedUser[], tx: Transaction): Promise<string[]> {
   const [emails, domains, hashes] = [
     users.map(({ email }) => email),
     users.map(({ emailDomain }) => emailDomain),
     users.map(({ passwordHash }) => passwordHash),
   ]
 
-  const added = await query<{ email: string; isUnusable: boolean }>(Prisma.sql`
+  const added = await tx.$queryRaw<{ email: string; isUnusable: boolean }[]>(Prisma.sql`
     INSERT INTO users (email, email_domain, password_hash)
     SELECT * FROM unnest(${emails}::text[], ${domains}::text[], ${hashes}::text[])
     ON CONFLICT DO NOTHING
