@@ -195,7 +195,7 @@ test.describe('refresh', () => {
         (await server.logged(sessionId)).filter(({ level }) => level === 'warn')
       const msg = 'a refresh token was reused: its session was revoked'
       await expect.poll(warnings).toMatchObject([{ sessionId, msg }])
-      const [first] = await server.logged(sessionId)
+      const [, first] = await server.logged(sessionId) // after the line of the sign-in
       expect(first).toMatchObject({
         route: 'refresh',
         status: 200,

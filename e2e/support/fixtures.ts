@@ -191,13 +191,12 @@ export type TestServer = {
 }
 type Init = RequestInit & { headers?: Record<string, string> }
 
-function asTestServer(server: Server): TestServer {
+function asTestServer(server: Server, printedBefore: number): TestServer {
   const { url, process } = server
-  const from = server.output().length
   const toUrl = (path: string) => new URL(path, url).href
   const addAddress = (headers = {}) => ({ 'X-Forwarded-For': testAddress(), ...headers })
   const output = async () => {
-    const lines = (await readOutput(server)).slice(from).split('\n')
+    const lines = (await readOutput(server)).slice(printedBefore).split('\n')
     return lines.filter((line) => !line.includes(endMark)).join('\n')
   }
 
@@ -257,7 +256,8 @@ export const test = base.extend<Fixtures, Shared>({
     async ({}, use) => {
       await use(async (settings) => {
         await beginFile(base.info().file)
-        return asTestServer(await findOrStart(settings))
+        const { server, printedBefore } = await findOrStart(settings)
+        return asTestServer(server, printedBefore)
       })
       await stopServers()
     },
@@ -276,7 +276,7 @@ export const test = base.extend<Fixtures, Shared>({
   /** The URL of the server without settings, which most tests share. */
   url: [
     async ({ serverWith }, use) => use((await serverWith()).url),
-    { scope: 'worker' },
+    { scope: 'worker', timeout: 60_000 }, // so that the first test has its whole time
   ],
 
   /** Receives the emails of servers with `allFeatures`. */
@@ -309,7 +309,8 @@ export const test = base.extend<Fixtures, Shared>({
     await use(row as User)
   },
 
-  post: async ({ serverWith }, use) => use((await serverWith()).post),
+  // depends on `url`, which has time to start the server
+  post: async ({ serverWith, url: _ }, use) => use((await serverWith()).post),
 
   browserProcess: [
     async ({}, use) => {

@@ -37,7 +37,7 @@ export function previewOf(features: Features): Promise<string> {
 
 async function start(hasAll: boolean): Promise<string> {
   await addListedConnection()
-  const server = await findOrStart(hasAll ? allFeatures : {})
+  const { server } = await findOrStart(hasAll ? allFeatures : {})
   return server.url
 }
 

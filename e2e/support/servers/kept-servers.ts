@@ -17,11 +17,21 @@ let kept: Kept[] = []
 let currentFile = ''
 let isTestRunning = false
 
-/** Returns the running server with equal settings, or starts it. */
-export function findOrStart(settings: Settings = {}): Promise<Server> {
-  const found = kept.find((each) => isDeepStrictEqual(each.settings, settings))
-  if (found) return found.started
+type Found = { server: Server; printedBefore: number }
 
+/**
+ * Returns the running server with equal settings, or starts it. `printedBefore` is the
+ * length of its output before this call.
+ */
+export async function findOrStart(settings: Settings = {}): Promise<Found> {
+  const found = kept.find((each) => isDeepStrictEqual(each.settings, settings))
+  if (!found) return { server: await startAndKeep(settings), printedBefore: 0 }
+
+  const server = await found.started
+  return { server, printedBefore: server.output().length }
+}
+
+function startAndKeep(settings: Settings): Promise<Server> {
   const isShared = sharedSettings.some((each) => isDeepStrictEqual(each, settings))
   const own = isTestRunning ? 'end of test' : 'end of file'
   const until = isShared ? 'end of worker' : own
