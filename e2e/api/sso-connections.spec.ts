@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import * as routes from '../../lib/contract/routes'
 import { issueIdentityCode } from '../../lib/sso/code'
-import type { SamlConnection } from '../../lib/sso/connection'
+import { findConnection, type SamlConnection } from '../../lib/sso/connection'
+import { findOrLinkUser } from '../../lib/sso/identity'
 import {
   disableConnection,
   enableConnection,
@@ -79,7 +80,19 @@ const setUpUser = async (sql: Sql) => {
   return { slug, connection, visitor, landing, id, issuer, subject }
 }
 
-test('rejects start, callback, exchange and refresh, and its sessions are ended', async ({
+/** Adds a connection with a linked user. Returns the connection and the identity. */
+const setUpIdentity = async () => {
+  const { slug, connection } = await setUp()
+  const identity = { issuer: provider.issuer, subject: 'ada' }
+  const found = (await findConnection(slug))!
+  const id = await findOrLinkUser(found, identity, async () => ({
+    email: `ada@${slug}.example.org`,
+    isVerified: true,
+  }))
+  return { connection, id, ...identity }
+}
+
+test('a disabled connection rejects start, callback, exchange and refresh, and its sessions are ended', async ({
   sql,
 }) => {
   const { slug, connection, visitor: signedIn, landing: first, id } = await setUpUser(sql)
@@ -123,7 +136,7 @@ test('rejects start, callback, exchange and refresh, and its sessions are ended'
   )
 })
 
-test('rejects codes and refresh tokens that were issued before it was disabled', async ({
+test('a disabled or removed connection rejects codes and refresh tokens that were issued before', async ({
   sql,
 }) => {
   const { slug, visitor: first, landing: firstLanding } = await setUpUser(sql)
@@ -154,7 +167,7 @@ test('rejects a code if its user was unlinked after the code was issued', async 
 test('issues no code if the user is unlinked and linked to another person during the sign-in', async ({
   sql,
 }) => {
-  const { connection, id, issuer, subject } = await setUpUser(sql)
+  const { connection, id, issuer, subject } = await setUpIdentity()
   const issue = () =>
     issueIdentityCode(id, connection.id, { issuer, subject }).then(
       ({ secret }) => keepSecret(secret) && 'issued',
@@ -176,7 +189,7 @@ test('issues no code if the user is unlinked and linked to another person during
   expect(await issue()).toBe('identity_unlinked')
 })
 
-test('is removed after its SSO attempts, which are deleted in batches', async ({
+test('a connection is removed after its SSO attempts, which are deleted in batches', async ({
   sql,
 }) => {
   const { slug, connection } = await setUp()
@@ -203,7 +216,7 @@ test('is removed after its SSO attempts, which are deleted in batches', async ({
 test('ends a session that starts while its connection is being disabled', async ({
   sql,
 }) => {
-  const { connection, id } = await setUpUser(sql)
+  const { connection, id } = await setUpIdentity()
   const lock = await lockRow('identities', 'user_id = $1', id)
   await lock.sql(
     `INSERT INTO sessions (user_id, connection_id, expires_at) VALUES ($1, $2, now() + interval '1 day')`,
@@ -227,7 +240,7 @@ test('exchanges during the disabling leave no live session and cause no deadlock
   sql,
 }) => {
   for (let round = 0; round < rounds; round++) {
-    const { connection, id, issuer, subject } = await setUpUser(sql)
+    const { connection, id, issuer, subject } = await setUpIdentity()
     const codes = await Promise.all(
       [1, 2, 3, 4].map(() => issueIdentityCode(id, connection.id, { issuer, subject })),
     )
