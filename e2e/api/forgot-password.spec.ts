@@ -788,7 +788,7 @@ test('a new request makes a queued email due, and queues no second email', async
   const later = `attempts = 4, priority = 9, due_at = now() + interval '30 minutes'`
   await database.sql(`UPDATE mails SET ${later} WHERE user_id = $1`, [user.id])
   await age(user, '25 minutes')
-  await forgot(user.email)
+  await forgot(user.email, { 'X-Forwarded-For': newAddress() })
   await poll(() => smtp.mailsTo(user.email).length).toBe(1)
   expect(await mailsOf(user)).toHaveLength(1)
   expect(
