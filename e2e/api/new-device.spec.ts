@@ -47,12 +47,16 @@ test('emails once a day about sign-ins from the same device and network without 
     expect(await devicesAfter([home, firefox], [home, firefox], [home, firefox])).toEqual(
       [onLinux],
     )
-    expect(await devicesAfter([home, firefox], [neighbor, firefox])).toEqual([])
-    expect(await devicesAfter([home, safari], [office, firefox])).toEqual([
-      onLinux,
-      onPhone,
-    ])
-    expect(await devicesAfter([hotel], [hotel]), 'a program').toEqual([null])
+    expect(
+      await devicesAfter(
+        [home, firefox],
+        [neighbor, firefox],
+        [home, safari],
+        [office, firefox],
+        [hotel], // a program
+        [hotel],
+      ),
+    ).toEqual([onLinux, onPhone, null])
     expect(await devicesAfter([hotel], [home, safari], [office, firefox])).toEqual([])
 
     // as if a day had passed

@@ -105,10 +105,11 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = nextPort++
     const probe = createServer().listen(port)
-    const free = await Promise.race([
-      once(probe, 'listening').then(() => true),
-      once(probe, 'error').then(() => false),
-    ])
+    // rejects if another process uses the port
+    const free = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    )
     if (!free) continue
     probe.close()
     await once(probe, 'close')
