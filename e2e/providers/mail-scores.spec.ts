@@ -153,6 +153,10 @@ test('SpamAssassin: no rule about the content gives more than 0.5 points', () =>
 test('rspamd: no rule about the content gives more than 0.5 points', async () => {
   const rspamd = await startRspamd()
   try {
+    // Until rspamd has seen some emails, it guesses the language of a short text. It
+    // distrusts the accents of a subject if it guesses a language without accents.
+    await Promise.all(samples.map(({ raw }) => rspamd.score(raw)))
+
     const heavy = await Promise.all(
       samples.map(async ({ name, raw }) => {
         const rules = findHeavyRules(await rspamd.score(raw))
