@@ -4,38 +4,23 @@ import { issueIdentityCode } from '../../lib/sso/code'
 import { findConnection } from '../../lib/sso/connection'
 import { type Contact, findOrLinkUser } from '../../lib/sso/identity'
 import { linkUser, unlinkUser } from '../../lib/sso/manage/connections'
-import {
-  createKinds,
-  type Kind,
-  type KindName,
-  send,
-} from '../support/browsers/sso-kinds'
+import { type Sso, send, startSso } from '../support/browsers/sso-kinds'
 import { errorOf, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { connect } from '../support/databases/connection'
 import { rounds } from '../support/databases/race'
 import { expect, type Sql, test } from '../support/fixtures'
-import { type Provider, startProvider } from '../support/providers/oidc-provider'
-import { newSamlProvider, type SamlProvider } from '../support/providers/saml-provider'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
 
 // Which user a sign-in finds, links or creates, and what happens to an account without
 // access.
 
-let server: Server
-let provider: Provider
-let samlProvider: SamlProvider
-let kinds: Record<KindName, Kind>
+let sso: Sso
+let { server, provider, kinds } = {} as Sso
 test.beforeAll(async () => {
-  server = await startServer()
-  provider = await startProvider()
-  samlProvider = await newSamlProvider()
-  kinds = createKinds(server.url, provider, samlProvider)
+  sso = await startSso()
+  ;({ server, provider, kinds } = sso)
 })
-test.afterAll(async () => {
-  await provider?.stop()
-  await server?.stop()
-})
+test.afterAll(() => sso?.stop())
 test.beforeEach(() => {
   provider.behavior = {}
   provider.person = { sub: randomUUID() }

@@ -13,43 +13,28 @@ import {
 } from '../../lib/sso/manage/connections'
 import { rotateKey } from '../../lib/sso/saml/setup'
 import { isSignedBy } from '../support/browsers/saml-visitor'
-import {
-  createKinds,
-  type Kind,
-  type KindName,
-  send,
-} from '../support/browsers/sso-kinds'
+import { createKinds, type Sso, send, startSso } from '../support/browsers/sso-kinds'
 import { errorOf, logLine, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { connect } from '../support/databases/connection'
 import { rounds } from '../support/databases/race'
 import { lockRow } from '../support/databases/row-lock'
 import { expect, postTo, type Sql, test } from '../support/fixtures'
-import { type Provider, startProvider } from '../support/providers/oidc-provider'
 import {
   newSamlProvider,
   type ResponseOptions,
   replace,
-  type SamlProvider,
 } from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
 
 // What a connection decides about its sessions, and what ends when it is disabled.
 
-let server: Server
-let provider: Provider
-let samlProvider: SamlProvider
-let kinds: Record<KindName, Kind>
+let sso: Sso
+let { server, provider, samlProvider, kinds } = {} as Sso
 test.beforeAll(async () => {
-  server = await startServer()
-  provider = await startProvider()
-  samlProvider = await newSamlProvider()
-  kinds = createKinds(server.url, provider, samlProvider)
+  sso = await startSso()
+  ;({ server, provider, samlProvider, kinds } = sso)
 })
-test.afterAll(async () => {
-  await provider?.stop()
-  await server?.stop()
-})
+test.afterAll(() => sso?.stop())
 test.beforeEach(() => {
   provider.behavior = {}
   provider.person = { sub: randomUUID() }

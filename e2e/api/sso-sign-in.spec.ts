@@ -8,49 +8,32 @@ import {
   isSignedBy,
   SamlVisitor,
 } from '../support/browsers/saml-visitor'
-import {
-  createKinds,
-  type Kind,
-  type KindName,
-  send,
-} from '../support/browsers/sso-kinds'
+import { type KindName, type Sso, send, startSso } from '../support/browsers/sso-kinds'
 import { errorOf, logLine, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { connect } from '../support/databases/connection'
 import { expect, postTo, test } from '../support/fixtures'
-import { type Provider, startProvider } from '../support/providers/oidc-provider'
 import {
   assertionPattern,
   inOrder,
   modes,
-  newSamlProvider,
   type ResponseOptions,
   replace,
-  type SamlProvider,
 } from '../support/providers/saml-provider'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
 
 // How a sign-in starts, and what the routes do with the provider's response.
 // lib/sso/{oidc,saml}/*.spec.ts test the checks of a response.
 
-let server: Server
-let provider: Provider
-let samlProvider: SamlProvider
-let kinds: Record<KindName, Kind>
+let sso: Sso
+let { server, provider, samlProvider, kinds } = {} as Sso
 test.beforeAll(async () => {
-  // Sets the encryption key under its old name.
-  server = await startServer({
+  sso = await startSso({
     ENCRYPTION_KEY: '',
-    CONNECTION_SECRETS_KEY: process.env.ENCRYPTION_KEY!,
+    CONNECTION_SECRETS_KEY: process.env.ENCRYPTION_KEY!, // its old name
   })
-  provider = await startProvider()
-  samlProvider = await newSamlProvider()
-  kinds = createKinds(server.url, provider, samlProvider)
+  ;({ server, provider, samlProvider, kinds } = sso)
 })
-test.afterAll(async () => {
-  await provider?.stop()
-  await server?.stop()
-})
+test.afterAll(() => sso?.stop())
 test.beforeEach(() => {
   provider.behavior = {}
   provider.person = { sub: randomUUID() }

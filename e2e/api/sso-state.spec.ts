@@ -12,11 +12,11 @@ import { findConnection } from '../../lib/sso/connection'
 import { SamlVisitor } from '../support/browsers/saml-visitor'
 import {
   type Answer,
-  createKinds,
   type Kind,
-  type KindName,
   kindNames,
+  type Sso,
   send,
+  startSso,
   withState,
 } from '../support/browsers/sso-kinds'
 import {
@@ -27,32 +27,19 @@ import {
   Visitor,
 } from '../support/browsers/sso-visitor'
 import { expect, type Sql, test } from '../support/fixtures'
-import {
-  clientSecret,
-  type Provider,
-  startProvider,
-} from '../support/providers/oidc-provider'
-import { newSamlProvider, type SamlProvider } from '../support/providers/saml-provider'
+import { clientSecret } from '../support/providers/oidc-provider'
 import { keepSecret } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
 
 // Which browser may complete a sign-in, how often and until when, and how a sign-in
 // begins again.
 
-let server: Server
-let provider: Provider
-let samlProvider: SamlProvider
-let kinds: Record<KindName, Kind>
+let sso: Sso
+let { server, provider, samlProvider, kinds } = {} as Sso
 test.beforeAll(async () => {
-  server = await startServer()
-  provider = await startProvider()
-  samlProvider = await newSamlProvider()
-  kinds = createKinds(server.url, provider, samlProvider)
+  sso = await startSso()
+  ;({ server, provider, samlProvider, kinds } = sso)
 })
-test.afterAll(async () => {
-  await provider?.stop()
-  await server?.stop()
-})
+test.afterAll(() => sso?.stop())
 
 /** Starts a sign-in as a new visitor, and continues until the provider's answer. */
 async function begin(kind: Kind, slug: string, next?: string) {

@@ -1,7 +1,12 @@
 import type { NewConnection } from '../../../lib/sso/manage/connections'
 import { connect } from '../databases/connection'
-import type { Provider } from '../providers/oidc-provider'
-import type { ResponseOptions, SamlProvider } from '../providers/saml-provider'
+import { type Provider, startProvider } from '../providers/oidc-provider'
+import {
+  newSamlProvider,
+  type ResponseOptions,
+  type SamlProvider,
+} from '../providers/saml-provider'
+import { type Server, startServer } from '../servers/server'
 import { authnRequestIn, connectSaml, requestIdIn, responseTo } from './saml-visitor'
 import type { Visitor } from './sso-visitor'
 
@@ -23,6 +28,30 @@ export type Kind = {
 
 export type KindName = 'OpenID Connect' | 'SAML'
 export const kindNames: KindName[] = ['OpenID Connect', 'SAML']
+
+/** A server, and a provider of each kind. */
+export type Sso = {
+  server: Server
+  provider: Provider
+  samlProvider: SamlProvider
+  kinds: Record<KindName, Kind>
+  stop: () => Promise<void>
+}
+
+/** Starts a server with these settings, and the providers. */
+export async function startSso(settings?: Record<string, string>): Promise<Sso> {
+  const [server, provider, samlProvider] = await Promise.all([
+    startServer(settings),
+    startProvider(),
+    newSamlProvider(),
+  ])
+  const kinds = createKinds(server.url, provider, samlProvider)
+  const stop = async () => {
+    await provider.stop()
+    await server.stop()
+  }
+  return { server, provider, samlProvider, kinds, stop }
+}
 
 /** Returns both kinds, for the server with this URL. */
 export function createKinds(
