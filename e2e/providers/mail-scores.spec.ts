@@ -157,7 +157,7 @@ const browsers = {
 
 for (const [browser, options] of Object.entries(browsers))
   test(`${browser} shows each sentence once`, () => {
-    // elinks loses letters beside vowel marks and other characters without a width
+    // elinks loses letters next to characters without a width, such as vowel marks
     const shown = samples.filter(
       ({ name }) => browser !== 'elinks' || !/ ar\b/.test(name),
     )

@@ -171,7 +171,7 @@ export async function shortenTimeLimit(page: Page): Promise<() => Promise<number
 
 /**
  * Starts a server with these settings, or returns the running one with equal settings.
- * The server stops by itself. Without settings, it is the server at PUBLIC_URL.
+ * The fixture stops the server. Without settings, it is the server at PUBLIC_URL.
  */
 export type ServerWith = (settings?: Record<string, string>) => Promise<TestServer>
 

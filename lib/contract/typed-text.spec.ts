@@ -70,7 +70,7 @@ test('letters and symbols of a code are kept, and a long text is no code', () =>
 
 const addresses: Record<string, string> = {
   spaces: ' \u00A0ada@example.com\u3000\n',
-  'a space beside the @': 'ada @ example.com',
+  'a space next to the @': 'ada @ example.com',
   'zero-width spaces': '\u200Bada@\u200Bexample.com\u200B',
   'a byte-order mark': '\uFEFFada@example.com',
   'bidi marks': '\u202Aada@example.com\u202C\u200E',

@@ -30,7 +30,7 @@ function toAsciiDigit(digit: string): string {
   return String((given - first) % 10)
 }
 
-// In some scripts, a joiner is a part of a word. Beside ASCII, nobody means it.
+// In some scripts, joiners are parts of words. Next to ASCII, they have no meaning.
 const invisible = /(?!\p{Join_Control})\p{DI}/gu
 const looseJoiner = /(^|\p{ASCII})\p{Join_Control}+|\p{Join_Control}+(?=\p{ASCII}|$)/gu
 const fullWidth = /[\uFF01-\uFF5E]/g
