@@ -7,6 +7,7 @@ export async function register(): Promise<void> {
   const {
     emptySettings,
     env,
+    envFileWarnings,
     ignoredParameters,
     renamedSetting,
     stopUnlessConfigured,
@@ -19,6 +20,9 @@ export async function register(): Promise<void> {
       { settings: empty },
       'settings are present but empty: their defaults apply',
     )
+
+  for (const { settings, message } of envFileWarnings(process.env))
+    (await import('./lib/log/log')).log.warn({ settings }, message)
 
   const renamed = renamedSetting(process.env)
   if (renamed) (await import('./lib/log/log')).log.warn(renamed)

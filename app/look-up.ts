@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { headers } from 'next/headers'
+import { readRequestId } from '@/lib/http/request-id'
 import { describeCause, log } from '@/lib/log/log'
 import { env } from '@/lib/settings/env'
 
@@ -10,12 +12,16 @@ export async function lookUp<Found>(what: string, found: Promise<Found>): Promis
   try {
     return await found
   } catch (error) {
-    log.error(
-      { route: 'page', cause: describeCause(error) },
-      `${what} could not be looked up`,
-    )
+    await logFailedLookUp(what, error)
     throw new Error(`${what} could not be looked up`)
   }
+}
+
+/** Logs why a page could not look something up, with the ID of its request. */
+export async function logFailedLookUp(what: string, error: unknown): Promise<void> {
+  const requestId = readRequestId(await headers()) // from app/_proxy/respond.ts
+  const line = { requestId, route: 'page', cause: describeCause(error) }
+  log.error(line, `${what} could not be looked up`)
 }
 
 /** Resolves like `found`, or rejects after PAGE_DATABASE_TIMEOUT_MS. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { Command, CommanderError } from 'commander'
+import { z } from 'zod'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { divideTime } from '../lib/texts/relative-time'
@@ -59,10 +60,21 @@ export function runCommand(program: Command): void {
     () => exitWhenPrinted(0),
     (error: Error) => {
       // commander has printed its own errors
-      if (!(error instanceof CommanderError)) console.error(error.message)
+      if (!(error instanceof CommanderError)) console.error(describeError(error))
       exitWhenPrinted(chooseExitCode(error))
     },
   )
+}
+
+/** Returns what to print about an error. The message of a ZodError would be JSON. */
+export function describeError(error: Error): string {
+  if (!(error instanceof z.ZodError)) return error.message
+
+  return error.issues
+    .map(
+      ({ path, message }) => `${path.join('.') || 'The value'} is invalid: ${message}.`,
+    )
+    .join('\n')
 }
 
 function chooseExitCode(error: Error): number {

@@ -6,6 +6,7 @@ import type {
   ConnectionChange,
   ListedConnection,
   NewConnection,
+  StoredConnection,
 } from '../lib/sso/manage/connections'
 import type {
   Entered,
@@ -328,11 +329,19 @@ async function reencrypt(): Promise<void> {
 
 async function requireConnection(slug: string): Promise<ListedConnection> {
   const [connection] = await listConnections(slug)
-  if (!connection)
-    throw new UsageError(
-      `There is no connection ${slug}. Add it with npm run connections -- add`,
-    )
-  return connection
+  return connection ?? throwUnknown(slug)
+}
+
+/** Also returns a connection whose settings are invalid. */
+async function requireStored(slug: string): Promise<StoredConnection> {
+  const [connection] = await connections.listStoredConnections(slug)
+  return connection ?? throwUnknown(slug)
+}
+
+function throwUnknown(slug: string): never {
+  throw new UsageError(
+    `There is no connection ${slug}. Add it with npm run connections -- add`,
+  )
 }
 
 async function enable(slug: string): Promise<void> {
@@ -343,14 +352,14 @@ async function enable(slug: string): Promise<void> {
 }
 
 async function disable(slug: string): Promise<void> {
-  const connection = await requireConnection(slug)
+  const connection = await requireStored(slug)
   const ended = await connections.disableConnection(connection)
   reportEnded(`Disabled ${slug}.`, ended)
   await reportWithoutWayIn(connection, connection.allowPasswords)
 }
 
 async function remove(slug: string): Promise<void> {
-  const connection = await requireConnection(slug)
+  const connection = await requireStored(slug)
   const ended = await connections.removeConnection(connection)
   reportEnded(`Removed ${slug}.`, ended)
   await reportWithoutWayIn(connection, true)
@@ -361,7 +370,7 @@ async function remove(slug: string): Promise<void> {
  * domains permit a password.
  */
 async function reportWithoutWayIn(
-  { domains }: ListedConnection,
+  { domains }: StoredConnection,
   mayReset: boolean,
 ): Promise<void> {
   const count = await connections.countWithoutWayIn(domains)

@@ -2,6 +2,7 @@
 // in a rotation. Changes nothing.
 import type { Command } from 'commander'
 import { lifetimes } from '../lib/contract/lifetimes'
+import { explainInvalid } from '../lib/settings/env-file'
 import {
   type Algorithm,
   isNext,
@@ -129,7 +130,8 @@ function withKeys(work: (json: string, setting: Setting) => void) {
     try {
       work(json, setting)
     } catch (error) {
-      throw new Error(`${name} ${(error as Error).message}`, { cause: error })
+      const problem = `${(error as Error).message}${explainInvalid(json)}`
+      throw new Error(`${name} ${problem}.`, { cause: error })
     }
   }
 }

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import next from 'next'
 import { getHealth } from '../lib/contract/routes'
 import { pickAddress } from '../lib/http/address'
+import { explainInvalid } from '../lib/settings/env-file'
 import { hasForeignHost, rejectForeignHost } from './dev/foreign-host'
 import { createBoundedServer } from './server/bounded-server'
 import { limitPerClient } from './server/client-limit'
@@ -29,7 +30,8 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<vo
 async function serve(dev: boolean): Promise<void> {
   const dir = fileURLToPath(new URL('..', import.meta.url))
   prepareProcess(dir, dev)
-  const port = Number(process.env.PORT || 3000)
+  const port = readPort(process.env.PORT || '3000')
+  const host = readHost(process.env.HOST)
 
   // Next.js does not receive HOST, because it would then send its rewrites to 127.0.0.1
   // as requests to another server. It receives upgrades only in development, for hot
@@ -46,13 +48,24 @@ async function serve(dev: boolean): Promise<void> {
   await app.prepare()
   acceptRequests(server, createResponder(app.getRequestHandler(), activity, dev))
 
-  await once(
-    server.listen({ port, host: process.env.HOST || '127.0.0.1', backlog: 1_024 }),
-    'listening',
-  )
+  await once(server.listen({ port, host, backlog: 1_024 }), 'listening')
 
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // for tests and the benchmark
+}
+
+function readPort(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
+
+  throw new Error(`PORT must be a whole number below 65536${explainInvalid(text)}.`)
+}
+
+function readHost(given = ''): string {
+  const host = given.trim() || '127.0.0.1'
+  if (/^[\w.:%-]+$/.test(host)) return host
+
+  throw new Error(`HOST must be an IP address or a host name${explainInvalid(given)}.`)
 }
 
 function acceptRequests(server: Server, respond: Respond): void {

@@ -29,6 +29,8 @@ type Json = { json?: true }
 type Language = { language: string }
 
 const pageSize = 1_000
+const longPasswords =
+  'Users whose old password has more than 72 bytes must reset it: bcrypt ignored the other bytes, and this app rejects such a password.'
 
 async function add(email: string, { ssoOnly }: { ssoOnly?: true }): Promise<void> {
   checkAddress(email, true)
@@ -127,9 +129,17 @@ async function remove(email: string): Promise<void> {
 async function importFile(file: string): Promise<void> {
   const { importUsers, readUsers } = await import('../lib/user/import')
 
-  const imported = readUsers((await readInput(file)).toString())
-  const unusable = await importUsers(imported)
-  console.log(`Users imported: ${imported.length}.`)
+  const list = readUsers(await readInput(file))
+  const count = list.users.length
+  const unusable = await importUsers(list.users, (added) =>
+    console.error(`Users added: ${added} of ${count} …`),
+  )
+
+  console.log(`Users imported: ${count}.`)
+  if (list.ignoredColumns.length > 0)
+    console.log(`Columns not imported: ${list.ignoredColumns.join(', ')}.`)
+  if (list.users.some(({ passwordHash }) => passwordHash !== null))
+    console.log(longPasswords)
   if (unusable.length > 0)
     console.log(
       ['Their domain requires SSO, so their password can’t be used:', ...unusable].join(
@@ -360,7 +370,7 @@ program
 program
   .command('import <file.csv>')
   .description(
-    'adds all users or none: lines of email,password_hash (bcrypt). - for stdin',
+    'adds all users of a list or none. A list is CSV in UTF-8 with the columns email and password_hash (bcrypt). - for stdin',
   )
   .action(withDatabaseAsOwner(importFile))
 

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { project } from '../bin/dev/local'
 import { isIgnoredByImage } from '../e2e/support/documents/docker-ignore'
 import { anchors, documents, files, prose } from '../e2e/support/documents/documents'
+import { checks } from '../lib/contract/checks'
 
 const read = (path: string) => readFileSync(project + path, 'utf8')
 const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
@@ -219,6 +220,23 @@ test('docs/sso.md lists exactly the sign-in checks in the code', () => {
       (word) => prefix.test(word) && ![...documented, attribute].includes(word),
     ),
   ).toEqual([])
+})
+
+test('docs/operate.md lists exactly the checks of rejected requests, and the code uses each', () => {
+  const [, table] = documents['docs/operate.md']!.match(
+    /^### Why a request was rejected\n(.*?)^## /ms,
+  )!
+  const cells = [...table!.matchAll(/^\| (`[^|]+`) \|/gm)].slice(1) // without the heading
+  const documented = cells.flatMap(([, cell]) =>
+    cell!.split(', ').map((check) => check.slice(1, -1)),
+  )
+  expect(documented.toSorted()).toEqual([...checks].toSorted())
+
+  const sources = files.filter((file) =>
+    /^(lib|app)\/(?!contract\/checks|.*\.spec).*\.tsx?$/.test(file),
+  )
+  const code = sources.map(read).join('\n')
+  expect(checks.filter((check) => !code.includes(`'${check}'`))).toEqual([])
 })
 
 test('every relative link points to a file, and its anchor to a heading', () => {

@@ -3,6 +3,7 @@ import { languages } from '../lib/texts/language'
 import { problemsOf } from './support/browsers/page-checks'
 import { show, stateNames } from './support/browsers/page-states'
 import setUp from './support/global-setup'
+import { stopServers } from './support/servers/kept-servers'
 
 // `npm run test:axe` checks every page state in every language (and so in both text
 // directions), in both color schemes, and in the widths and text sizes below. This takes
@@ -43,10 +44,10 @@ try {
   await Promise.all(Array.from({ length: atOnce }, check))
 } finally {
   await browser.close()
+  await stopServers()
   await tearDown()
 }
 console.log(`${checked} variants of ${stateNames.length} states, ${problems} problems`)
-// because the preview servers do not stop by themselves
 process.exit(problems > 0 ? 1 : 0)
 
 function report(problem: string): void {

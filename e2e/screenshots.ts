@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright'
 import { show, stateNames } from './support/browsers/page-states'
 import setUp from './support/global-setup'
+import { stopServers } from './support/servers/kept-servers'
 
 // `npm run screenshots` makes screenshots of every page state in both color schemes and
 // three widths.
@@ -47,6 +48,7 @@ try {
   )
 } finally {
   await browser.close()
+  await stopServers()
   await tearDown()
 }
-process.exit() // because the preview servers do not stop by themselves
+process.exit() // because connections to the database stay open for a while

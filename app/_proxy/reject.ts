@@ -1,5 +1,6 @@
 import { type NextRequest, NextResponse } from 'next/server'
 import { substitutePage } from '@/lib/brand/substitute-page'
+import type { Check } from '@/lib/contract/checks'
 import { readAddress } from '@/lib/http/address'
 import { movedToHeader, urlAtPublicHost } from '@/lib/http/public-host'
 import { countRequest } from '@/lib/http/rate-limit/limit'
@@ -21,12 +22,14 @@ export async function reject(
   const { allowed, resetSeconds } = await countRequest(readAddress(headers, env()))
   if (!allowed) {
     const html = substitutePage('rateLimitedPage', headers, nonce, resetSeconds)
-    return substitute(html, 'RATE_LIMITED', { method, status: 429 }, resetSeconds)
+    const line = { method, status: 429, check: 'client_requests' } as const
+    return substitute(html, 'RATE_LIMITED', line, resetSeconds)
   }
 
   if (path === '/long-url') {
     const html = substitutePage('longUrlPage', headers, nonce)
-    return substitute(html, 'url_too_long', { method, status: 414 })
+    const line = { method, status: 414, check: 'url_too_long' } as const
+    return substitute(html, 'url_too_long', line)
   }
 
   if (method !== 'GET' && method !== 'HEAD')
@@ -68,7 +71,7 @@ async function rejectWithoutDatabase(
   }
 }
 
-type Line = { method: string; status: number; cause?: object }
+type Line = { method: string; status: number; check?: Check; cause?: object }
 
 /** Responds with a page in place of the requested one, and logs why. */
 function substitute(

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
 
 import { hideSecrets, tokenHashHeader } from '@/lib/http/hide-secrets'
+import { readRequestId } from '@/lib/http/request-id'
+import { withRequestId } from '@/lib/log/request-context'
 import { browserCookie, readBrowser, readCookie, stepCookie } from '@/lib/session/cookie'
 
 import { sendsMail } from '@/lib/settings/env'
@@ -14,16 +16,22 @@ import { reject } from './reject'
  * Counts a page request against the rate limit, and responds with the page and its
  * security headers.
  */
-export async function respond(request: NextRequest): Promise<Response> {
+export function respond(request: NextRequest): Promise<Response> {
+  const requestId = readRequestId(request.headers)
+  return withRequestId(requestId, () => respondWithId(request, requestId))
+}
+
+async function respondWithId(request: NextRequest, requestId: string): Promise<Response> {
   const nonce = randomBytes(16).toString('base64')
   const policy = makeContentSecurityPolicy(nonce)
   const path = request.nextUrl.pathname.replace(/(?<=.)\/$/, '')
 
   const response =
     (await reject(request, path, nonce)) ??
-    (await forwardToPage(request, path, nonce, policy))
+    (await forwardToPage(request, requestId, path, nonce, policy))
 
   response.headers.set('Content-Security-Policy', policy)
+  response.headers.set('X-Request-Id', requestId)
   for (const [name, value] of Object.entries(fixedHeaders))
     response.headers.set(name, value)
   if (findPage(path).hasForm) response.headers.set('Referrer-Policy', 'same-origin')
@@ -47,12 +55,14 @@ const fixedHeaders = {
  */
 async function forwardToPage(
   request: NextRequest,
+  requestId: string,
   path: string,
   nonce: string,
   policy: string,
 ): Promise<NextResponse> {
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
+  headers.set('X-Request-Id', requestId)
   headers.set('Content-Security-Policy', policy) // Next.js reads the nonce from this header
 
   const url = request.nextUrl.clone()

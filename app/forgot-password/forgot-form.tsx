@@ -4,6 +4,7 @@ import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
+import { cleanEmail } from '@/lib/contract/typed-text'
 import { forgotPasswordPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
@@ -24,13 +25,14 @@ export function ForgotForm(properties: Properties) {
   const form = useForm(true, sentNoAddress ? noAddress() : null)
 
   async function submit(): Promise<void> {
-    const email = form.input('email')!.value.trim()
+    const email = cleanEmail(form.input('email')!.value)
     const outcome = await form.send(isAddress(email) ? null : noAddress(), () =>
       post(routes.forgotPassword.path, { email }),
     )
     if (outcome?.kind === 'rejected') form.setProblem(noAddress())
     if (outcome?.kind !== 'done') return
 
+    window.keep('email', email) // the next page shows it
     window.keep('asked', String(Date.now()))
     location.assign(forgotPasswordPageUrl('/forgot-password', next, 'sent'))
   }

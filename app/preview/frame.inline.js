@@ -17,7 +17,9 @@
   function mockResponses() {
     const realFetch = window.fetch
     window.fetch = (resource, options) => {
-      const mock = mocks[new URL(String(resource), location.href).pathname]
+      const { pathname } = new URL(String(resource), location.href)
+      const isFailed = pathname.startsWith('/preview/failed/')
+      const mock = isFailed ? 'lost' : mocks[pathname]
       if (!mock) return realFetch(resource, options)
       if (mock === 'none') return new Promise(() => {})
       if (mock === 'lost') return Promise.reject(new TypeError('Failed to fetch'))

@@ -30,7 +30,7 @@ export type State = {
   /** The email address that the user typed earlier. */
   email?: string
   /** The problem with the page's own scripts. */
-  scripts?: 'late' | 'failed'
+  scripts?: 'late' | 'failed' | 'replaced'
   steps?: Step[]
   /** The page that the server sends instead of the page at the path. */
   substitute?: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage'
@@ -147,6 +147,11 @@ export const states: Record<string, State> = {
     scripts: 'failed',
     steps: [['see', '.not-loaded']],
   },
+  'sso: scripts were replaced': {
+    ...landing('This page has been updated', 'none'),
+    scripts: 'replaced',
+    steps: [['see', '.outdated']],
+  },
   ...Object.fromEntries(
     Object.entries({
       access_denied: 'You weren’t signed in',
@@ -206,6 +211,10 @@ export const states: Record<string, State> = {
   'password sign-in: scripts fail to load': {
     ...signInForm('?step=password', [['see', '.not-loaded']]),
     scripts: 'failed',
+  },
+  'password sign-in: scripts were replaced': {
+    ...signInForm('?step=password', [['see', '.outdated']]),
+    scripts: 'replaced',
   },
 
   'second factor: code': factorStep([]),
@@ -274,6 +283,10 @@ export const states: Record<string, State> = {
   'reset: scripts fail to load': {
     ...resetSent('none', '.not-loaded'),
     scripts: 'failed',
+  },
+  'reset: scripts were replaced': {
+    ...resetSent('none', '.outdated'),
+    scripts: 'replaced',
   },
   'reset: accepted': {
     ...resetSent(accepted, '.icon'),

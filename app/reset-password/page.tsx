@@ -1,8 +1,7 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/screen'
-import { lookUpInTime } from '@/app/look-up'
+import { logFailedLookUp, lookUpInTime } from '@/app/look-up'
 import { tokenHashHeader } from '@/lib/http/hide-secrets'
-import { describeCause, log } from '@/lib/log/log'
 import { findResetLink, type ResetLink } from '@/lib/password/reset'
 import { env } from '@/lib/settings/env'
 import { passwordSignInUrl } from '@/lib/settings/password-sign-in-url'
@@ -59,7 +58,7 @@ async function lookUpLink(): Promise<ResetLink | null> {
   try {
     return await lookUpInTime(findResetLink(Buffer.from(hash, 'hex')))
   } catch (error) {
-    log.error({ cause: describeCause(error) }, 'a reset link could not be looked up')
+    await logFailedLookUp('a reset link', error)
     return null
   }
 }

@@ -6,6 +6,7 @@ import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import { type Outcome, post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
+import { cleanEmail } from '@/lib/contract/typed-text'
 import { forgotPasswordPageUrl, signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
@@ -83,7 +84,7 @@ function useSignIn({
   const { stage, enter } = useStage(emailFirst ? 'email' : 'both', form)
 
   async function submit(): Promise<void> {
-    const email = form.input('email')!.value.trim()
+    const email = cleanEmail(form.input('email')!.value)
     const wrong: Problem | null = isAddress(email)
       ? null
       : { field: 'email', text: texts.invalidEmail }
@@ -113,8 +114,7 @@ function useSignIn({
       post(routes.signIn.path, { email, password }),
     )
 
-    if (outcome?.kind === 'rejected')
-      form.setProblem({ field: 'password', text: texts.wrongPassword })
+    if (outcome?.kind === 'rejected') form.setProblem(readProblem(outcome, texts))
     if (outcome?.kind !== 'done') return
     if (outcome.code === 'SECOND_FACTOR_REQUIRED')
       return location.replace(signInPageUrl('/sign-in', next))
@@ -155,6 +155,15 @@ async function findConnection(email: string, next: string | null): Promise<Outco
 
   // The request changes nothing, so a lost response is treated as a failed request.
   return found.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : found
+}
+
+/** Returns the error for a rejected sign-in. */
+function readProblem(
+  { code }: Outcome & { kind: 'rejected' },
+  texts: Texts['signIn'],
+): Problem {
+  if (code === 'VALIDATION_ERROR') return { field: 'email', text: texts.invalidEmail }
+  return { field: 'password', text: texts.wrongPassword }
 }
 
 function readError({ problem }: FormState, field: Problem['field']): string | null {

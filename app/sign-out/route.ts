@@ -11,7 +11,8 @@ import { endSessions } from '@/lib/session/revoke'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.signOutOfPages,
   async ({ request, setCookies }) => {
-    if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
+    if (!isSameOrigin(request.headers))
+      throw new ApiError('ORIGIN_REJECTED', { check: 'other_site' })
 
     setCookies(deletedSessionCookies())
 

@@ -4,8 +4,9 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { format } from 'node:util'
-import { databaseHost } from '../../lib/settings/env'
+import { databaseHost, isHttps, parseEnv } from '../../lib/settings/env'
 import { isLoopback } from '../../lib/settings/loopback'
+import { describeError } from '../command-line'
 import { formatLink, type Link, startDashboard, startWidget } from './examples'
 import { prepareServer, project, readEnvFiles } from './local'
 import { startMailbox } from './mailbox'
@@ -26,9 +27,10 @@ async function run(): Promise<number> {
   const port = await firstFreePort(Number(PORT || 3000), PORT ? 1 : 100)
   const mailbox = process.env.SMTP_URL ? null : await startMailbox()
   const release = await prepareServer(port, mailbox?.settings)
-  const isPrivate = usesOnlyThisMachine()
+  let isPrivate = false
 
   try {
+    isPrivate = usesOnlyThisMachine()
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
     if (production) build()
@@ -42,10 +44,14 @@ async function run(): Promise<number> {
   }
 }
 
-/** Other people may use a database or an app that is not on this machine. */
+/**
+ * Other people may use a database or an app that is not on this machine. Throws if a
+ * setting is invalid, before the build.
+ */
 function usesOnlyThisMachine(): boolean {
-  const { DATABASE_URL, PUBLIC_URL } = process.env
-  return isLocalDatabase(DATABASE_URL!) && isLoopback(new URL(PUBLIC_URL!).hostname)
+  const mode = production ? { NODE_ENV: 'production' } : {}
+  const { DATABASE_URL, PUBLIC_URL } = parseEnv({ ...process.env, ...mode })
+  return isLocalDatabase(DATABASE_URL) && isLoopback(new URL(PUBLIC_URL).hostname)
 }
 
 /** Whether a database is on this machine. Sockets of Cloud SQL lead to another one. */
@@ -71,16 +77,17 @@ async function startParts(
   isPrivate: boolean,
   mailboxUrl: string | undefined,
 ): Promise<Link[]> {
-  const links: Link[] = [
-    ['Sign in', '/sign-in', 'as Ada or Grace, with one click at Example Corp'],
-  ]
+  // The app rejects an identity provider with http if PUBLIC_URL has https.
+  const hasProvider = isPrivate && !isHttps()
+  const signIn = hasProvider
+    ? 'as Ada or Grace, with one click at Example Corp'
+    : 'with a password'
+  const links: Link[] = [['Sign in', '/sign-in', signIn]]
 
-  if (isPrivate)
-    links.push(
-      ...(await startDashboard(port)),
-      await addUsers(),
-      await connectLocalProvider(),
-    )
+  if (isPrivate) links.push(...(await startDashboard(port)), await addUsers())
+  if (hasProvider) links.push(await connectLocalProvider())
+  else if (isPrivate)
+    log('Example Corp is not started: it has http, but PUBLIC_URL has https.')
 
   if (mailboxUrl) links.push(['Mailbox', mailboxUrl, 'every email that the app sends'])
   if (isPrivate) links.push(...(await startWidget()))
@@ -164,10 +171,10 @@ async function connectLocalProvider(): Promise<Link> {
 }
 
 async function disconnectLocalProvider(): Promise<void> {
-  const { listConnections, removeConnection } = await import(
+  const { listStoredConnections, removeConnection } = await import(
     '../../lib/sso/manage/connections'
   )
-  for (const connection of await listConnections('local'))
+  for (const connection of await listStoredConnections('local'))
     await removeConnection(connection)
 }
 
@@ -221,8 +228,8 @@ function readable(line: string): string {
 }
 
 process.exit(
-  await run().catch(({ message }: Error) => {
-    console.error(message)
+  await run().catch((error: Error) => {
+    console.error(describeError(error))
     return 1
   }),
 )

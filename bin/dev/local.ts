@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
-import { renamedSetting } from '../../lib/settings/env'
+import { envFileWarnings, renamedSetting } from '../../lib/settings/env'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { embeddedPostgresUrl, startEmbeddedPostgres } from './postgres'
 
@@ -178,6 +178,9 @@ export function withDatabaseAsOwner<Parameters extends unknown[]>(
 function prepareDatabase(): void {
   const renamed = renamedSetting(process.env)
   if (renamed) console.error(renamed)
+
+  for (const { settings, message } of envFileWarnings(process.env))
+    console.error(`${settings.join(', ')}: ${message}.`)
 
   const { NODE_ENV, PORT, DATABASE_URL } = process.env
   if (!PORT && existsSync(settingsFile))

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { hideSecretsOfPage } from '../../lib/http/hide-secrets'
+import { cookieNames } from '../../lib/session/cookie'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 /**
@@ -8,12 +9,11 @@ const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELE
  */
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
-/**
- * The cookies of lib/session/cookie.ts, and the language. Cookies of other apps are not
- * passed to Next.js.
- */
-const ownCookie =
-  /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|challenge|ask|again|language)=[^;]*/g
+/** Our cookies. Cookies of other apps are not passed to Next.js. */
+const ownCookie = new RegExp(
+  `(?<=^|; ?)(__Host-)?(${[...cookieNames, 'language'].join('|')})=[^;]*`,
+  'g',
+)
 
 /**
  * Returns the status and the text that reject a request whose URL Next.js must not

@@ -18,7 +18,7 @@ import {
   type User,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { freePort, startServer } from '../support/servers/server'
+import { otherValues, unreachableDatabase } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
 const claimsOf = (token: string) =>
@@ -378,21 +378,19 @@ test('redirects with an error if the challenge is missing, plain or malformed', 
 })
 
 test('accepts a code only with the verifier that matches its challenge', async ({
+  serverWith,
   user,
   post,
   url,
 }) => {
-  const server = await startServer({ PUBLIC_URL: url })
+  const server = await serverWith()
   const browser = await signIn(post, user)
   const [own, other] = [
     (await dashboardCode(url, browser))!,
     (await dashboardCode(url, browser))!,
   ]
   const exchange = (body: object, headers = {}) =>
-    postTo(server.url + exchangePath, body, {
-      'X-Forwarded-For': newAddress(),
-      ...headers,
-    })
+    server.post(exchangePath, body, headers)
   const Cookie = `session=${browser.token}; refresh=${browser.refreshToken}`
   for (const codeVerifier of [
     other.codeVerifier,
@@ -430,8 +428,7 @@ test('accepts a code only with the verifier that matches its challenge', async (
   expect(await exchange(own, held)).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, false])
 
-  await server.stop()
-  const warnings = server.output().match(/"msg":"an exchange code was [^"]+"/g)!
+  const warnings = (await server.output()).match(/"msg":"an exchange code was [^"]+"/g)!
   const unverified =
     '"msg":"an exchange code was presented without its verifier: nothing was changed"'
   const reused = '"msg":"an exchange code was reused: its session was revoked"'
@@ -539,27 +536,24 @@ test('accepts the refresh cookie alone if the browser’s session can be renewed
 })
 
 test('reports an unavailable database, and sends 404 without DASHBOARD_CALLBACK_URLS', async ({
+  serverWith,
   user,
   post,
-  url,
 }) => {
   const browser = await signIn(post, user)
-  const DATABASE_URL = `postgresql://user:password@127.0.0.1:${await freePort()}/nowhere`
-  const broken = await startServer({ PUBLIC_URL: url, DATABASE_URL })
+  const broken = await serverWith(unreachableDatabase)
   const { query, state } = newRequest()
   const response = await authorize(broken.url, query, browser)
   const { searchParams } = new URL(response.headers.get('location')!)
   expect(Object.fromEntries(searchParams)).toEqual({
     error: 'temporarily_unavailable',
-    iss: url,
+    iss: broken.url,
     state,
   })
-  await broken.stop()
-  expect(broken.output()).toContain('a dashboard could not get a code')
+  expect(await broken.output()).toContain('a dashboard could not get a code')
 
-  const without = await startServer({ PUBLIC_URL: url, DASHBOARD_CALLBACK_URLS: '' })
+  const without = await serverWith(otherValues)
   expect((await authorize(without.url, query, browser)).status).toBe(404)
-  await without.stop()
 })
 
 test('stores only hashes of the code and of the verifier', async ({

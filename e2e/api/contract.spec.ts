@@ -9,10 +9,11 @@ import {
   newToken,
   postTo,
   resetPath,
+  type TestServer,
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { freePort, type Server, startServer } from '../support/servers/server'
+import { otherValues, unreachableDatabase } from '../support/servers/settings'
 import { sendBytes } from '../support/wire/raw-bytes'
 
 const routes = [exchangePath, resetPath]
@@ -198,22 +199,19 @@ for (const route of routes) {
 /** Every test server logs this, because an empty DIRECT_DATABASE_URL overrides the one in `.env`. */
 const emptyWarning = 'settings are present but empty'
 
-/** Posts to both routes, stops the server, and expects errors. Only the log may contain their cause. */
+/** Posts to both routes, and expects errors. Only the log may contain their cause. */
 async function expectFailure(
-  server: Server,
+  server: TestServer,
   status: number,
   code: string,
 ): Promise<void> {
   const given = { code: 'x', token: 'x', password: newPassword() }
-  const responses = await Promise.all(
-    routes.map((route) => postTo(server.url + route, given)),
-  )
-  await server.stop()
+  const responses = await Promise.all(routes.map((route) => server.post(route, given)))
   for (const { status: found, headers, body } of responses) {
     expect([found, body]).toEqual([status, errorBody(code, headers.get('x-request-id'))])
     expectCommonHeaders(headers)
     if (status === 503) expect(headers.get('retry-after')).toMatch(/^\d+$/)
-    const line = server.logged(`${body.requestId}`)[0]
+    const line = (await server.logged(`${body.requestId}`))[0]
     expect(line).toMatchObject({
       level: 'error',
       status,
@@ -223,23 +221,23 @@ async function expectFailure(
   }
 }
 
-test('sends 503 with Retry-After if the database is unreachable, and logs the cause', async () => {
-  const server = await startServer({
-    DATABASE_URL: `postgresql://user:secret-of-the-database@127.0.0.1:${await freePort()}/nowhere`,
-  })
+test('sends 503 with Retry-After if the database is unreachable, and logs the cause', async ({
+  serverWith,
+}) => {
+  const server = await serverWith(unreachableDatabase)
   for (const [path, status] of Object.entries({
     '/api/health': 200,
     '/api/health/ready': 503,
   }))
     expect((await documentedFetch(server.url + path)).status).toBe(status)
   await expectFailure(server, 503, 'SERVICE_UNAVAILABLE')
-  expect(server.output()).not.toContain('secret-of-the-database')
+  expect(await server.output()).not.toContain('secret-of-the-database')
 })
 
-test('sends 500 for an unexpected error, and logs the cause', async () => {
+test('sends 500 for an unexpected error, and logs the cause', async ({ serverWith }) => {
   const empty = await openOwnDatabase({ migrated: false })
   await expectFailure(
-    await startServer({ DATABASE_URL: empty.url() }),
+    await serverWith({ DATABASE_URL: empty.url() }),
     500,
     'INTERNAL_ERROR',
   )
@@ -369,10 +367,11 @@ test('uses a valid X-Request-Id of the client, and replaces an invalid one', asy
 })
 
 test('logs empty settings at start, and per request one line with only the expected fields', async ({
+  serverWith,
   user,
   sql,
 }) => {
-  const server = await startServer({ ACCENT_COLOR: '' })
+  const server = await serverWith({ ACCENT_COLOR: '' })
   const [code, token, password] = [
     await newCode(user),
     await newToken(user),
@@ -390,8 +389,7 @@ test('logs empty settings at start, and per request one line with only the expec
   const exchanged = await postTo(server.url + exchangePath, { code })
   const changed = await postTo(server.url + resetPath, { token, password })
   const again = await postTo(server.url + resetPath, { token, password })
-  await server.stop()
-  expect(server.logged(emptyWarning)).toEqual([
+  expect(await server.logged(emptyWarning)).toEqual([
     expect.objectContaining({
       level: 'warn',
       settings: ['DIRECT_DATABASE_URL', 'ACCENT_COLOR'],
@@ -408,19 +406,29 @@ test('logs empty settings at start, and per request one line with only the expec
   }
   const ofExchange = { ...line, method: 'POST', route: 'sso-exchange' }
   const ofReset = { ...line, method: 'POST', route: 'reset-password' }
-  expect(server.logged('').filter(({ settings }) => !settings)).toEqual([
+  const lines = await server.logged('')
+  expect(lines.filter(({ settings }) => !settings)).toEqual([
     {
       ...line,
       method: 'DELETE',
       route: 'health',
       status: 405,
       code: 'METHOD_NOT_ALLOWED',
+      check: 'method',
     },
-    { ...line, method: 'GET', route: 'unknown', status: 404, code: 'NOT_FOUND' },
+    {
+      ...line,
+      method: 'GET',
+      route: 'unknown',
+      status: 404,
+      code: 'NOT_FOUND',
+      check: 'path_unknown',
+    },
     {
       ...ofExchange,
       status: 400,
       code: 'SSO_EXCHANGE_INVALID',
+      check: 'code_unknown',
       requestId: fabricated.body.requestId,
     },
     {
@@ -435,26 +443,24 @@ test('logs empty settings at start, and per request one line with only the expec
       ...ofReset,
       status: 400,
       code: 'VALIDATION_ERROR',
+      check: 'token_used',
       requestId: again.body.requestId,
     },
   ])
 })
 
 test('redirects /.well-known/change-password to the forgot-password page, if any, or to sign-in', async ({
+  serverWith,
   url,
 }) => {
-  const server = await startServer({
-    SIGN_IN_URL: '/x',
-    FORGOT_PASSWORD_URL: 'https://www.example.com/forgot',
-  })
+  const server = await serverWith(otherValues)
   for (const [base, target] of [
     [url, '/sign-in'],
-    [server.url, 'https://www.example.com/forgot'],
+    [server.url, otherValues.FORGOT_PASSWORD_URL],
   ]) {
     const response = await fetch(`${base}/.well-known/change-password`, {
       redirect: 'manual',
     })
     expect([response.status, response.headers.get('location')]).toEqual([303, target])
   }
-  await server.stop()
 })

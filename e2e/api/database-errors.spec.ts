@@ -3,20 +3,16 @@ import pg from 'pg'
 import { makeRefreshToken } from '../../lib/session/tokens'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { documentedFetch } from '../support/documents/documented'
-import { exchangePath, expect, postTo, test } from '../support/fixtures'
-import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
+import { exchangePath, expect, type TestServer, test } from '../support/fixtures'
+import { keepSecret } from '../support/secrets'
 
 let database: OwnDatabase
-let server: Server
-test.beforeAll(async () => {
+let server: TestServer
+test.beforeAll(async ({ serverWith }) => {
   database = await openOwnDatabase()
-  server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '2' })
+  server = await serverWith({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '2' })
 })
-test.afterAll(async () => {
-  await server?.stop()
-  await database?.drop()
-})
+test.afterAll(() => database?.drop())
 
 test('sends 503 for a temporary database error, and 500 for any other', async () => {
   const failWith = (sqlState: string) =>
@@ -29,8 +25,7 @@ test('sends 503 for a temporary database error, and 500 for any other', async ()
      INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT $1, id, now() + interval '1 hour' FROM added`,
     [createHash('sha256').update(code).digest()],
   )
-  const exchange = () =>
-    postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
+  const exchange = () => server.post(exchangePath, { code })
   for (const [sqlState, ...expected] of [
     ['40001', 503, 'SERVICE_UNAVAILABLE', undefined],
     ['57P02', 503, 'SERVICE_UNAVAILABLE', 'unknown'],
@@ -59,10 +54,10 @@ test('logs which lookup of a page failed, without the error message of the datab
     expect((await fetch(server.url + path, { headers })).status, path).toBe(500)
   for (const what of ['a session', 'a connection', 'the connections'])
     await expect.poll(server.output).toContain(`${what} could not be looked up`)
-  expect(server.output()).toContain(
+  expect(await server.output()).toContain(
     '"name":"PrismaClientKnownRequestError","code":"42P01"',
   )
-  expect(server.output()).not.toContain('does not exist')
+  expect(await server.output()).not.toContain('does not exist')
   await database.sql(`
     ALTER TABLE sessions_of_ada RENAME TO sessions;
     ALTER TABLE connections_of_ada RENAME TO connections`)
@@ -98,11 +93,7 @@ test('DATABASE_POOL_SIZE is the maximum number of database connections of a proc
   await holder.connect()
   await holder.query('BEGIN; LOCK TABLE exchange_codes')
   const exchanges = Array.from({ length: 6 }, () =>
-    postTo(
-      server.url + exchangePath,
-      { code: 'fabricated' },
-      { 'X-Forwarded-For': newAddress() },
-    ),
+    server.post(exchangePath, { code: 'fabricated' }),
   )
   const count = async (condition: string) =>
     (

@@ -5,10 +5,10 @@ import { disableConnection, listConnections } from '../../lib/sso/manage/connect
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { connectSaml } from '../support/browsers/saml-visitor'
 import { documentedFetch } from '../support/documents/documented'
-import { expect, newToken, test } from '../support/fixtures'
+import { expect, newToken, type TestServer, test } from '../support/fixtures'
 import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
+import { allFeatures } from '../support/servers/settings'
 
 test.describe.configure({ mode: 'serial' }) // a test deletes rows that a concurrent test could be counting
 
@@ -124,12 +124,11 @@ test('deletes all rows of a deleted user', async ({ user, sql }) => {
 })
 
 test.describe('the cron jobs', () => {
-  const secret = keepSecret(`cron-${randomUUID()}`)
-  let server: Server
-  test.beforeAll(async () => {
-    server = await startServer({ CRON_SECRET: secret })
+  const secret = keepSecret(allFeatures.CRON_SECRET)
+  let server: TestServer
+  test.beforeAll(async ({ serverWith }) => {
+    server = await serverWith(allFeatures)
   })
-  test.afterAll(() => server.stop())
 
   test('delete expired rows, even if the jobs run concurrently or repeatedly', async ({
     user,
@@ -177,7 +176,10 @@ test.describe('the cron jobs', () => {
     await fetch(`${server.url}/api/cron/clean-up`, {
       headers: { Authorization: `Bearer ${secret}` },
     })
-    expect([...server.logged(slug), ...server.logged(disabled)]).toMatchObject([
+    expect([
+      ...(await server.logged(slug)),
+      ...(await server.logged(disabled)),
+    ]).toMatchObject([
       {
         level: 'warn',
         connection: slug,

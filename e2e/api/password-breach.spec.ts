@@ -9,10 +9,10 @@ import {
   test,
 } from '../support/fixtures'
 import { listen } from '../support/servers/listen'
-import { startServer } from '../support/servers/server'
 
 // Unit tests cover the failures of the breach API.
 test('checks for breached passwords by default, and skips the check if the breach API fails', async ({
+  serverWith,
   user,
 }) => {
   const breached = newPassword()
@@ -26,7 +26,7 @@ test('checks for breached passwords by default, and skips the check if the breac
       .end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42`)
   })
   const { url, stop } = await listen(api)
-  const server = await startServer({
+  const server = await serverWith({
     PASSWORD_BREACH_CHECK: '', // the default in production
     PASSWORD_BREACH_URL: url,
   })
@@ -41,5 +41,5 @@ test('checks for breached passwords by default, and skips the check if the breac
   isDown = true
   expect(await attempt(breached)).toBe(200)
   expect(requests).toHaveLength(2)
-  await Promise.all([server.stop(), stop()])
+  await stop()
 })

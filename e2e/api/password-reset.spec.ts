@@ -14,7 +14,7 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { startServer } from '../support/servers/server'
+import { otherValues } from '../support/servers/settings'
 
 const invalidLink = {
   ok: false,
@@ -218,8 +218,12 @@ test.describe('password rules', () => {
     }
   })
 
-  test('PASSWORD_MIN_LENGTH raises the minimum length', async ({ user, post }) => {
-    const server = await startServer({ PASSWORD_MIN_LENGTH: '15' })
+  test('PASSWORD_MIN_LENGTH raises the minimum length', async ({
+    serverWith,
+    user,
+    post,
+  }) => {
+    const server = await serverWith(otherValues)
     const token = await newToken(user)
     const page = await fetch(`${server.url}/reset-password?token=${token}`)
     expect(await page.text()).toContain('Use 15 to 72 characters.')
@@ -231,6 +235,5 @@ test.describe('password rules', () => {
       (await post(`${server.url}${resetPath}`, { token, password: newPassword() }))
         .status,
     ).toBe(200)
-    await server.stop()
   })
 })

@@ -16,7 +16,6 @@ import {
 import { startProvider } from '../support/providers/oidc-provider'
 import { connections } from '../support/servers/command'
 import { listen } from '../support/servers/listen'
-import { startServer } from '../support/servers/server'
 import { startUpstash } from '../support/servers/upstash'
 import { startConnectProxy } from '../support/wire/connect-proxy'
 
@@ -38,6 +37,7 @@ async function startTls(
 }
 
 test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and requests to hosts in NO_PROXY', async ({
+  serverWith,
   user,
 }, testInfo) => {
   const keyPair = await newKeyPair(host)
@@ -71,7 +71,7 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and reque
   })
   const proxies = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' }
   const outside = { ...proxies, NODE_EXTRA_CA_CERTS: authority }
-  const server = await startServer({
+  const server = await serverWith({
     ...outside,
     ...upstash.settings,
     UPSTASH_REDIS_REST_URL: `https://${host}:${redisPort}`,
@@ -107,7 +107,5 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and reque
     `the provider responds, and names itself ${issuer}`,
   )
   expect(new Set(proxy.connected)).toEqual(new Set([`${host}:${issuerPort}`]))
-  await Promise.all(
-    [server, proxy, provider, upstash, directServer].map(({ stop }) => stop()),
-  )
+  await Promise.all([proxy, provider, upstash, directServer].map(({ stop }) => stop()))
 })

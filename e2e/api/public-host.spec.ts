@@ -4,17 +4,19 @@ import { connect } from '../support/databases/connection'
 import { expect, test } from '../support/fixtures'
 import { startProvider } from '../support/providers/oidc-provider'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/servers/server'
-import { startSmtp } from '../support/servers/smtp'
+import { allFeatures } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
 const alias = 'www.login.example'
 const warning = 'requests to PUBLIC_URL arrive with another Host'
 
-test('at another host, redirects forms and the start of a sign-in only once to PUBLIC_URL, and warns about a proxy that changes Host', async () => {
-  const [provider, smtp] = [await startProvider(), await startSmtp()]
+test('at another host, redirects forms and the start of a sign-in only once to PUBLIC_URL, and warns about a proxy that changes Host', async ({
+  serverWith,
+}) => {
+  const provider = await startProvider()
   const slug = await connect(provider)
-  const server = await startServer(smtp.settings)
+  const { SMTP_URL, MAIL_FROM } = allFeatures
+  const server = await serverWith({ SMTP_URL, MAIL_FROM }) // a process warns only once
   const { host } = new URL(server.url)
   const open = (path: string, Host = alias) =>
     send(server.url + path, { headers: { Host, 'X-Forwarded-For': newAddress() } })
@@ -38,7 +40,7 @@ test('at another host, redirects forms and the start of a sign-in only once to P
         'moved',
       )
     }
-    expect(server.output()).not.toContain(warning)
+    expect(await server.output()).not.toContain(warning)
 
     const secret = keepSecret(newSecret())
     const others =
@@ -54,7 +56,7 @@ test('at another host, redirects forms and the start of a sign-in only once to P
     expect((await open(`${start}?code=${secret}`)).headers.location).toMatch(
       provider.issuer,
     )
-    expect(server.output()).not.toContain(warning)
+    expect(await server.output()).not.toContain(warning)
 
     // By default, nginx sends the address of the upstream server as Host.
     for (const Host of ['127.0.0.1:3000', `${randomBytes(32).toString('hex')}.example`]) {
@@ -64,28 +66,24 @@ test('at another host, redirects forms and the start of a sign-in only once to P
         provider.issuer,
       )
     }
-    expect(server.logged(warning)).toMatchObject([
+    expect(await server.logged(warning)).toMatchObject([
       { level: 'warn', host: '127.0.0.1:3000' },
     ])
   } finally {
-    await Promise.all([server.stop(), provider.stop(), smtp.stop()])
+    await provider.stop()
   }
 })
 
-test('does not log a Host that could be a secret, and does not redirect a preview deployment on Vercel', async () => {
-  const server = await startServer({ VERCEL_ENV: 'preview' })
-  const other = await startServer()
+test('does not log a Host that could be a secret, and does not redirect a preview deployment on Vercel', async ({
+  serverWith,
+}) => {
+  const server = await serverWith({ VERCEL_ENV: 'preview' })
+  const other = await serverWith({ VERCEL_ENV: '' }) // a process warns only once
   const secret = keepSecret(randomBytes(32).toString('hex'))
   const open = (url: string, path: string, Host = alias) =>
     send(url + path, { headers: { Host, 'X-Forwarded-For': newAddress() } })
-  try {
-    expect((await open(server.url, '/sign-in')).status).toBe(200)
-    expect(server.output()).not.toContain(warning)
-    expect((await open(other.url, '/sign-in?moved', `${secret}.example`)).status).toBe(
-      200,
-    )
-    expect(other.output()).toContain(warning)
-  } finally {
-    await Promise.all([server.stop(), other.stop()])
-  }
+  expect((await open(server.url, '/sign-in')).status).toBe(200)
+  expect(await server.output()).not.toContain(warning)
+  expect((await open(other.url, '/sign-in?moved', `${secret}.example`)).status).toBe(200)
+  expect(await other.output()).toContain(warning)
 })

@@ -12,7 +12,7 @@ import {
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/servers/server'
+import { fewRequests } from '../support/servers/settings'
 import { countOf, sendMany } from '../support/wire/send-many'
 
 const limit = 2_000
@@ -72,10 +72,11 @@ test('counts requests for pages, missing paths and public documents, but not for
 })
 
 test('applies one limit per IP address to all paths, and rejects further requests', async ({
+  serverWith,
   browserProcess,
 }) => {
   const allowed = 200
-  const server = await startServer({ RATE_LIMIT_REQUESTS: String(allowed) })
+  const server = await serverWith({ RATE_LIMIT_REQUESTS: String(allowed) })
   const { url } = server
   const headers = { 'X-Forwarded-For': newAddress() }
   const mixed = ['/api/health', '/api/nothing', exchangePath, resetPath]
@@ -133,7 +134,6 @@ test('applies one limit per IP address to all paths, and rejects further request
   await expect(page.getByRole('link')).toHaveCSS('background-color', 'rgb(11, 110, 79)')
   expect(await violationsOf(page)).toEqual([])
   await context.close()
-  await server.stop()
 })
 
 test('counts requests by the entry of X-Forwarded-For that the trusted proxy appended', async ({
@@ -146,8 +146,10 @@ test('counts requests by the entry of X-Forwarded-For that the trusted proxy app
     ).toBe(limit - count)
 })
 
-test('without a proxy, counts requests by the address of the socket, up to the limit in the settings', async () => {
-  const server = await startServer({ TRUSTED_PROXIES: '0', RATE_LIMIT_REQUESTS: '2' })
+test('without a proxy, counts requests by the address of the socket, up to the limit in the settings', async ({
+  serverWith,
+}) => {
+  const server = await serverWith({ TRUSTED_PROXIES: '0', RATE_LIMIT_REQUESTS: '2' })
   for (const count of [1, 2]) {
     const forged = {
       'X-Forwarded-For': newAddress(),
@@ -158,26 +160,22 @@ test('without a proxy, counts requests by the address of the socket, up to the l
   }
   const { status, headers } = await fetch(`${server.url}/api/health`)
   expect([status, headers.get('ratelimit-policy')]).toEqual([429, '"platform";q=2;w=900'])
-  await server.stop()
 })
 
 test('counts requests with a valid token by session, and all others by IP address', async ({
+  serverWith,
   user,
 }) => {
-  const server = await startServer({ RATE_LIMIT_REQUESTS: '4' })
-  const address = { 'X-Forwarded-For': newAddress() }
+  const server = await serverWith(fewRequests)
   const signIn = async () => {
     const headers = { 'X-Forwarded-For': newAddress() }
     const code = await newCode(user)
-    return (await postTo(server.url + exchangePath, { code }, headers)).body
+    return (await server.post(exchangePath, { code }, headers)).body
   }
   const [first, second, third] = [await signIn(), await signIn(), await signIn()]
   const get = (token: string, headers = {}) =>
-    fetch(server.url + routes.getSession.path, {
-      headers: { ...address, Authorization: `Bearer ${token}`, ...headers },
-    })
-  const post = (path: string, body: object, headers = {}) =>
-    postTo(server.url + path, body, { ...address, ...headers })
+    server.get(routes.getSession.path, { Authorization: `Bearer ${token}`, ...headers })
+  const { post } = server
   const outcomeOf = (response: { status: number; headers: Headers }) => [
     response.status,
     remainingOf(response),
@@ -219,5 +217,4 @@ test('counts requests with a valid token by session, and all others by IP addres
   expect(outcomeOf(await post(routes.signOut.path, {}, expired))).toEqual([200, 3])
   const body = { refreshToken: third.refreshToken }
   expect(outcomeOf(await post(routes.signOut.path, body))).toEqual([200, 3])
-  await server.stop()
 })

@@ -80,6 +80,7 @@ test('the JavaScript in the documents is the same as in the examples', () => {
     'verify',
     'alive',
     'widget-session',
+    'widget-request',
     'verify-widget',
   ])
   for (const name of recipes)

@@ -8,11 +8,12 @@ import {
   postTo,
   resetPath,
   type Sql,
+  type TestServer,
   test,
   type User,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
+import { freePort } from '../support/servers/server'
 
 const maxAttempts = 30
 const weakPassword = 'password1'
@@ -35,14 +36,14 @@ const attemptsOf = async (sql: Sql, user: User) =>
 test.describe('on two servers', () => {
   test.describe.configure({ mode: 'serial' }) // the tests would fill each other's hashing queue
 
-  let servers: [Server, Server]
-  test.beforeAll(async () => {
+  let servers: [TestServer, TestServer]
+  test.beforeAll(async ({ serverWith }) => {
     const settings = { HASH_COST: '10' } // slow enough to fill the queue
-    servers = await Promise.all([startServer(settings), startServer(settings)])
+    const PORT = String(await freePort()) // so that the settings are not equal
+    servers = await Promise.all([serverWith(settings), serverWith({ ...settings, PORT })])
     // The first request loads the dictionaries, which would block concurrent requests.
     for (const each of servers) await attemptAt(each, 'fabricated', newPassword())
   })
-  test.afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
   test('counts the attempts with one token across servers', async ({ user, sql }) => {
     const token = await newToken(user)
@@ -89,10 +90,9 @@ test.describe('on two servers', () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 503]))
 
     // On a busy machine, others wait too long for a connection. Their lines have a cause.
+    const unavailable = await servers[0].logged('SERVICE_UNAVAILABLE')
     const byQueue = new Set(
-      servers[0]
-        .logged('SERVICE_UNAVAILABLE')
-        .flatMap(({ requestId, cause }) => (cause ? [] : [requestId])),
+      unavailable.flatMap(({ requestId, cause }) => (cause ? [] : [requestId])),
     )
     const rejected = users.filter((_, index) =>
       byQueue.has(responses[index]!.body.requestId),

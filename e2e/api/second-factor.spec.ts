@@ -24,7 +24,6 @@ import {
   totp,
   wrongCode,
 } from '../support/databases/second-factor'
-import { documentedFetch } from '../support/documents/documented'
 import {
   cookiesOf,
   exchangePath,
@@ -32,43 +31,38 @@ import {
   newCode,
   newPassword,
   newToken,
-  postTo,
+  type TestServer,
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { preload } from '../support/servers/preload'
-import { type Server, startServer } from '../support/servers/server'
-import { type Smtp, startSmtp } from '../support/servers/smtp'
+import { shiftClock } from '../support/servers/server'
+import { allFeatures, passwordSignIn, shiftedClock } from '../support/servers/settings'
 
 test.describe.configure({ mode: 'serial' }) // the tests share one server
 
-let server: Server
-let smtp: Smtp
-const settings = { PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true' }
-test.beforeAll(async () => {
-  smtp = await startSmtp()
-  server = await startServer({ ...settings, ...smtp.settings })
-})
-test.afterAll(async () => {
-  await server?.stop()
-  await smtp?.stop()
+let server: TestServer
+test.beforeAll(async ({ serverWith }) => {
+  server = await serverWith(allFeatures)
 })
 
+/** Returns a text as an input method for Japanese writes it. */
+const toFullWidth = (text: string) =>
+  text.replace(/[!-~]/g, (character) =>
+    String.fromCharCode(character.charCodeAt(0) + 0xfee0),
+  )
+
 type Headers = Record<string, string>
-async function post(path: string, body: object, headers: Headers = {}, to = server) {
-  const response = await postTo(to.url + path, body, {
-    'X-Forwarded-For': newAddress(),
-    ...headers,
-  })
+async function post(path: string, body: object, headers?: Headers, to = server) {
+  const response = await to.post(path, body, headers)
   const {
     status,
     body: { code, issues },
   } = response
   return { ...response, outcome: `${status} ${issues?.[0]?.code ?? code ?? 'ok'}` }
 }
-const signIn = ({ email, password }: PasswordUser, headers?: Headers, to?: Server) =>
+const signIn = ({ email, password }: PasswordUser, headers?: Headers, to?: TestServer) =>
   post(routes.signIn.path, { email, password }, headers, to)
-const second = (challenge: string, given: object, headers?: Headers, to?: Server) =>
+const second = (challenge: string, given: object, headers?: Headers, to?: TestServer) =>
   post(routes.signInSecondFactor.path, { challenge, ...given }, headers, to)
 async function challengeOf(user: PasswordUser, headers?: Headers): Promise<string> {
   const { outcome, body } = await signIn(user, headers)
@@ -77,21 +71,20 @@ async function challengeOf(user: PasswordUser, headers?: Headers): Promise<strin
 }
 const signInWithCode = async (user: FactorUser) =>
   second(await challengeOf(user), { code: totp(user.secret) })
-const bearer = async (user: PasswordUser) => ({
-  Authorization: `Bearer ${(await signIn(user)).body.token}`,
+const bearer = async (user: PasswordUser, to?: TestServer) => ({
+  Authorization: `Bearer ${(await signIn(user, {}, to)).body.token}`,
 })
 async function get(
   headers: Headers,
   path: string = routes.getSecondFactor.path,
   to = server,
 ) {
-  const response = await documentedFetch(to.url + path, {
-    headers: { 'X-Forwarded-For': newAddress(), ...headers },
-  })
+  const response = await to.get(path, headers)
   return (await response.json()) as Record<string, unknown>
 }
 
 test('an authenticator app can be set up, used, replaced by a recovery code, and switched off', async ({
+  smtp,
   sql,
 }) => {
   const user = await newPasswordUser(sql, { cost: 4 })
@@ -142,7 +135,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
   ] as const)
     expect((await second(challenge, given)).outcome).toBe(expected)
   const signedIn = await second(challenge, {
-    code: ` ${totp(secret, 1).replace(/^.../, '$& ')}`,
+    code: ` ${toFullWidth(totp(secret, 1)).replace(/^.../, '$&\u2212')}\u200B`,
   })
   const { challenge: deleted, ...set } = cookiesOf(signedIn)
   expect([signedIn.outcome, deleted, Object.keys(set).sort()]).toEqual([
@@ -151,7 +144,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
     ['known', 'refresh', 'session'],
   ])
   const line = { factor: 'totp', userId: user.id, level: 'info' }
-  expect(server.logged(signedIn.headers.get('x-request-id')!)).toMatchObject([line])
+  expect(await server.logged(signedIn.headers.get('x-request-id')!)).toMatchObject([line])
   expect(
     (await second(challenge, { recoveryCode: codes[0] })).outcome,
     'one session',
@@ -159,6 +152,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
 
   const typed = codes[0]!
     .toLowerCase()
+    .replace('-', '\u2013') // a dash of a word processor
     .replaceAll('-', ' ')
     .replaceAll('0', 'o')
     .replaceAll('1', 'l')
@@ -372,6 +366,7 @@ test('a right password and a right code leave every counter as it was, whichever
 })
 
 test('ten wrong codes in a row cause one email a day, however many follow', async ({
+  smtp,
   sql,
 }) => {
   const user = await newFactorUser(sql)
@@ -448,7 +443,9 @@ test('an email about wrong codes that can’t be queued does not change the resp
   } finally {
     await sql('ALTER TABLE mails DROP CONSTRAINT no_guesses')
   }
-  expect(server.output()).toContain('an email about wrong codes could not be queued')
+  expect(await server.output()).toContain(
+    'an email about wrong codes could not be queued',
+  )
 })
 
 test('compares only 10 of 200 concurrent wrong codes, and locks the factor after 100 in a row', async ({
@@ -481,7 +478,7 @@ test('compares only 10 of 200 concurrent wrong codes, and locks the factor after
   ])
   expect((await second(challenge, { code: wrong })).outcome).toBe('400 wrong_code')
   expect((await second(challenge, { code })).outcome).toBe('403 SECOND_FACTOR_LOCKED')
-  expect(server.output()).toContain('"msg":"a second factor is locked')
+  expect(await server.output()).toContain('"msg":"a second factor is locked')
   const { body } = await second(challenge, { recoveryCode: user.recoveryCodes[0] })
   expect(await failures()).toBe(0)
   expect((await second(await challengeOf(user), { code })).status).toBe(200)
@@ -553,19 +550,18 @@ test('a user with a second factor is linked to an identity by email if the passw
 })
 
 test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be switched off', async ({
+  serverWith,
   sql,
 }) => {
   const user = await newFactorUser(sql)
-  const other = {
-    PUBLIC_URL: server.url,
-    SECOND_FACTOR: 'false',
+  const strict = await serverWith({
+    ...passwordSignIn,
     ENCRYPTION_KEY: 'x'.repeat(43),
-  }
-  const strict = await startServer({ ...settings, ...other })
+  })
   const challenge = (await signIn(user, {}, strict)).body.challenge!
   const failed = await second(challenge, { code: totp(user.secret) }, {}, strict)
   expect(failed.outcome).toBe('500 INTERNAL_ERROR')
-  expect(strict.logged('"level":"error"')).toMatchObject([
+  expect(await strict.logged('"level":"error"')).toMatchObject([
     { requestId: failed.body.requestId },
   ])
   const [first, next] = user.recoveryCodes
@@ -582,18 +578,15 @@ test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be
     200,
   )
   expect((await signIn(user, {}, strict)).status).toBe(200)
-  await strict.stop()
 })
 
 test('a process whose clock is wrong by a day accepts and rejects the same codes as others', async ({
+  serverWith,
   sql,
 }) => {
+  const shifted = await serverWith(shiftedClock)
   for (const shift of [-86_400, 86_400]) {
-    const clock = {
-      ...preload('cheap-hash.mjs', 'shifted-clock.mjs'),
-      CLOCK_SHIFT_SECONDS: String(shift),
-    }
-    const shifted = await startServer({ ...settings, ...clock, PUBLIC_URL: server.url })
+    await shiftClock(shifted, shift)
     const user = await newFactorUser(sql)
     const { challenge, expiresAt } = (await signIn(user, {}, shifted)).body
     expect(Math.abs(Date.parse(expiresAt as string) - Date.now() - 600_000)).toBeLessThan(
@@ -608,13 +601,16 @@ test('a process whose clock is wrong by a day accepts and rejects the same codes
       await newPasswordUser(sql, { cost: 4 }),
       shift > 0 ? 401 : 200,
     ]
-    const own = await bearer(another)
+    await shiftClock(shifted, 0)
+    const own = await bearer(another, shifted)
     const started = await post(
       routes.startSecondFactor.path,
       { password: another.password },
       own,
+      shifted,
     )
     const { enrolment, secret } = started.body as { enrolment: string; secret: string }
+    await shiftClock(shifted, shift)
     const confirmed = await post(
       routes.confirmSecondFactor.path,
       { enrolment, code: totp(secret) },
@@ -622,6 +618,5 @@ test('a process whose clock is wrong by a day accepts and rejects the same codes
       shifted,
     )
     expect(confirmed.status).toBe(status)
-    await shifted.stop()
   }
 })

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { startServer } from '../support/servers/server'
+import { otherValues } from '../support/servers/settings'
 import { open, sendBytes, slowExchange } from '../support/wire/raw-bytes'
 import { send } from '../support/wire/raw-http'
 
@@ -100,8 +100,10 @@ test('serves neither the built-in pages nor the image optimizer of Next.js', asy
   }
 })
 
-test('ignores internal headers of Next.js that a client sends, and does not log them', async () => {
-  const server = await startServer({ RATE_LIMIT: 'in-process' })
+test('ignores internal headers of Next.js that a client sends, and does not log them', async ({
+  serverWith,
+}) => {
+  const server = await serverWith()
   const internal = {
     'x-middleware-prefetch': '1',
     'x-middleware-rewrite': '/api/nothing',
@@ -146,9 +148,8 @@ test('ignores internal headers of Next.js that a client sends, and does not log 
     })
     expect([form.status, form.headers.get('allow')], name).toEqual([405, 'GET, HEAD'])
   }
-  await server.stop()
-  expect(server.output()).not.toContain('text-of-a-client')
-  expect(server.output()).not.toContain('Server Action')
+  expect(await server.output()).not.toContain('text-of-a-client')
+  expect(await server.output()).not.toContain('Server Action')
 })
 
 test('sends nosniff, and HSTS without subdomains, exactly once in each response', async ({
@@ -191,9 +192,10 @@ test('sends nosniff, and HSTS without subdomains, exactly once in each response'
 })
 
 test('upgrades insecure requests of pages only if PUBLIC_URL has https', async ({
+  serverWith,
   url,
 }) => {
-  const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
+  const server = await serverWith(otherValues)
   for (const [base, upgrades] of [
     [server.url, true],
     [url, false],
@@ -228,7 +230,6 @@ test('upgrades insecure requests of pages only if PUBLIC_URL has https', async (
       /^__Host-browser=[\w-]{43}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/,
     ),
   ])
-  await server.stop()
 })
 
 test('compresses pages if the client accepts compression', async ({ url }) => {

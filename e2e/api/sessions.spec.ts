@@ -16,11 +16,11 @@ import {
   postTo,
   resetPath,
   type Sql,
+  type TestServer,
   test,
   type User,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
 
 const refreshPath = routes.refreshSession.path
 const sessionPath = routes.getSession.path
@@ -57,11 +57,10 @@ const endings = [
 ] as const
 
 test.describe('refresh', () => {
-  let server: Server
-  test.beforeAll(async () => {
-    server = await startServer()
+  let server: TestServer
+  test.beforeAll(async ({ serverWith }) => {
+    server = await serverWith()
   })
-  test.afterAll(() => server?.stop())
 
   test('returns a new JWT and a new refresh token of the same session', async ({
     user,
@@ -192,18 +191,18 @@ test.describe('refresh', () => {
       ])
       // the current refresh token of the user is invalid too
       expect((await refresh(generation)).body).toMatchObject(invalid)
-      const warnings = () =>
-        server.logged(sessionId).filter(({ level }) => level === 'warn')
+      const warnings = async () =>
+        (await server.logged(sessionId)).filter(({ level }) => level === 'warn')
       const msg = 'a refresh token was reused: its session was revoked'
       await expect.poll(warnings).toMatchObject([{ sessionId, msg }])
-      const [first] = server.logged(sessionId)
+      const [, first] = await server.logged(sessionId) // after the line of the sign-in
       expect(first).toMatchObject({
         route: 'refresh',
         status: 200,
         userId: user.id,
         sessionId,
       })
-      expect(server.output()).not.toContain(refreshToken)
+      expect(await server.output()).not.toContain(refreshToken)
     })
   }
 

@@ -13,29 +13,26 @@ import {
   newPassword,
   postTo,
   type Sql,
+  type TestServer,
   test,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
 import { preload } from '../support/servers/preload'
-import { type Server, startServer } from '../support/servers/server'
 
 test.describe.configure({ mode: 'serial' }) // the tests count the work of one server
 
 let database: OwnDatabase
-let server: Server
+let server: TestServer
 const sql: Sql = (text, values) => database.sql(text, values)
-test.beforeAll(async () => {
+test.beforeAll(async ({ serverWith }) => {
   database = await openOwnDatabase()
-  server = await startServer({
+  server = await serverWith({
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     ...preload('hash-work.mjs'),
   })
 })
-test.afterAll(async () => {
-  await server?.stop()
-  await database?.drop()
-})
+test.afterAll(() => database?.drop())
 
 const wrong = 'not the password'
 const newUser = (options = {}) => newPasswordUser(sql, { cost: 4, ...options })
@@ -66,10 +63,10 @@ async function statusOf(
 
 /** Returns the cost of each bcrypt computation that the server did during `act`. */
 async function workOf(act: () => Promise<unknown>): Promise<number[]> {
-  const before = server.output().length
+  const before = (await server.output()).length
   await act()
-  const printed = () => server.output().slice(before)
-  return [...printed().matchAll(/hashed 2\^(\d+)/g)].map(([, cost]) => Number(cost))
+  const printed = (await server.output()).slice(before)
+  return [...printed.matchAll(/hashed 2\^(\d+)/g)].map(([, cost]) => Number(cost))
 }
 
 const claimsOf = (token: string) =>
@@ -165,14 +162,14 @@ test('starts a session for the right password, with the same tokens and cookies 
     began.iat,
   ])
 
-  const [line] = server.logged(headers.get('x-request-id')!)
+  const [line] = await server.logged(headers.get('x-request-id')!)
   expect(line).toMatchObject({
     route: 'sign-in',
     status: 200,
     userId: user.id,
     sessionId: session!.id,
   })
-  expect(server.output().toLowerCase()).not.toContain(user.email)
+  expect((await server.output()).toLowerCase()).not.toContain(user.email)
 })
 
 test('a successful sign-in ends the sessions of both cookies, and a rejected one ends none', async () => {
@@ -242,7 +239,8 @@ test('sends the same response after the same work for every reason of a rejectio
     const started =
       'SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1'
     expect(await sql(started, [attempt.email])).toEqual([])
-    expect(server.logged(`${requestId}`)[0]).not.toHaveProperty('userId')
+    const [line] = await server.logged(`${requestId}`)
+    expect(line).not.toHaveProperty('userId')
   }
 })
 

@@ -5,7 +5,6 @@ import { expireToken } from '../support/browsers/expired-token'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/servers/server'
 import { send } from '../support/wire/raw-http'
 
 test('sign-out accepts only POST requests from the same origin', async ({
@@ -102,9 +101,11 @@ test('a form with an expired session cookie ends the session', async ({
   ).toEqual([])
 })
 
-test('a sign-out that could not end the session still deletes the cookies, and logs an error', async () => {
+test('a sign-out that could not end the session still deletes the cookies, and logs an error', async ({
+  serverWith,
+}) => {
   const database = await openOwnDatabase()
-  const server = await startServer({ DATABASE_URL: database.url() })
+  const server = await serverWith({ DATABASE_URL: database.url() })
   await database.sql('ALTER TABLE sessions RENAME TO sessions_gone')
   const refreshToken = keepSecret(
     makeRefreshToken({ sessionId: randomUUID(), generation: 0 }),
@@ -116,7 +117,6 @@ test('a sign-out that could not end the session still deletes the cookies, and l
     redirect: 'manual',
   })
   const ofApi = await postTo(server.url + routes.signOut.path, {}, headers)
-  await server.stop()
   await database.drop()
   expect([ofPage.status, ofPage.headers.get('location')]).toEqual([303, '/?signed-out'])
   expect([ofApi.status, ofApi.body.code]).toEqual([500, 'INTERNAL_ERROR'])
@@ -126,7 +126,7 @@ test('a sign-out that could not end the session still deletes the cookies, and l
         (name) => `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`,
       ),
     )
-  expect(server.logged('"level":"error"')).toEqual([
+  expect(await server.logged('"level":"error"')).toEqual([
     expect.objectContaining({
       route: 'sign-out-page',
       msg: 'a session could not be ended',

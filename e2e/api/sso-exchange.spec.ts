@@ -15,8 +15,8 @@ import {
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { preload } from '../support/servers/preload'
-import { startServer } from '../support/servers/server'
+import { shiftClock, startServer } from '../support/servers/server'
+import { otherValues, shiftedClock } from '../support/servers/settings'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 const rejected = { ok: false, code: 'SSO_EXCHANGE_INVALID' }
@@ -75,10 +75,11 @@ test('returns a 12-hour session JWT that another library can verify', async ({
 })
 
 test('accepts only session JWTs with the audience SESSION_AUDIENCE', async ({
+  serverWith,
   user,
   url,
 }) => {
-  const server = await startServer({ SESSION_AUDIENCE: 'reports', PUBLIC_URL: url }) // with the same issuer and keys
+  const server = await serverWith({ SESSION_AUDIENCE: 'reports', PUBLIC_URL: url }) // with the same issuer and keys
   for (const [base, audience, status] of [
     [server.url, 'reports', 200],
     [url, 'dashboard', 401],
@@ -98,20 +99,17 @@ test('accepts only session JWTs with the audience SESSION_AUDIENCE', async ({
         .status,
     ).toBe(status)
   }
-  await server.stop()
 })
 
 for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_800 })) {
   test(`uses the clock of the database on a server whose clock is three hours ${what}`, async ({
+    serverWith,
     user,
     sql,
   }) => {
-    const server = await startServer({
-      ...preload('cheap-hash.mjs', 'shifted-clock.mjs'),
-      CLOCK_SHIFT_SECONDS: String(shiftSeconds),
-    })
-    const send = (path: string, body: object) =>
-      postTo(server.url + path, body, { 'X-Forwarded-For': newAddress() })
+    const server = await serverWith(shiftedClock)
+    await shiftClock(server, shiftSeconds)
+    const send = server.post
     const seconds = async () =>
       Number((await sql('SELECT floor(extract(epoch FROM now())) AS now'))[0]!.now)
     const expire = (table: string) =>
@@ -168,7 +166,6 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
     const changed =
       'SELECT 1 FROM users WHERE id = $1 AND password_changed_at BETWEEN to_timestamp($2) AND now()'
     expect(await sql(changed, [user.id, before])).toHaveLength(1)
-    await server.stop()
   })
 }
 
@@ -413,7 +410,7 @@ test.describe('reuse of a code', () => {
     for (const headers of [{}, {}]) await exchange(codes[0]!, headers)
     for (const headers of [same, same]) await exchange(codes[1]!, headers)
     await exchange(bound, browser())
-    await server.stop()
+    await server.stop() // `serverWith` would wait for a line of the level "info"
     expect(
       server
         .logged('')
@@ -501,17 +498,17 @@ for (const [what, cookieOf] of Object.entries(held)) {
   })
 }
 
-test('sets __Host- cookies if the public URL is HTTPS', async ({ post, sql }) => {
-  const server = await startServer({
-    PUBLIC_URL: 'https://login.example.com',
-    PASSWORD_SIGN_IN: 'true',
-  })
+test('sets __Host- cookies if the public URL is HTTPS', async ({
+  serverWith,
+  post,
+  sql,
+}) => {
+  const server = await serverWith(otherValues)
   const user = await newPasswordUser(sql, { cost: 4 })
   const { headers, body } = await post(`${server.url}${routes.exchangeSsoCode.path}`, {
     code: await newCode(user),
   })
   const signedIn = await post(`${server.url}${routes.signIn.path}`, user)
-  await server.stop()
   expect(headers.getSetCookie()).toEqual([
     `__Host-session=${body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure`,
     `__Host-refresh=${body.refreshToken}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure`,

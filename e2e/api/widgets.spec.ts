@@ -14,8 +14,8 @@ import {
 import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { preload } from '../support/servers/preload'
-import { startServer } from '../support/servers/server'
+import { shiftClock, startServer } from '../support/servers/server'
+import { fewRequests, otherValues, shiftedClock } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
 const path = routes.startWidgetSession.path
@@ -215,14 +215,12 @@ test('sends the same response for an unknown, revoked or expired token and a dis
 })
 
 test('processes with different clocks apply rotations, revocations and origins immediately', async ({
+  serverWith,
   url,
   sql,
 }) => {
-  const shifted = await startServer({
-    ...preload('shifted-clock.mjs'),
-    CLOCK_SHIFT_SECONDS: '10800',
-    PUBLIC_URL: url,
-  })
+  const shifted = await serverWith(shiftedClock)
+  await shiftClock(shifted, 10_800)
   const widget = await newWidget()
   const expectStatuses = async (token: string, status: number, origin = approved) => {
     for (const base of [url, shifted.url])
@@ -249,7 +247,6 @@ test('processes with different clocks apply rotations, revocations and origins i
   expect([Math.abs(iat! - now) < 60, exp! - iat!]).toEqual([true, 900])
   expect(await revokeTokens(widget, third.slice(-4))).toBe(1)
   await expectStatuses(third, 400)
-  await shifted.stop()
   const stored = await sql(
     'SELECT widget_tokens::text AS row FROM widget_tokens WHERE widget_id = $1',
     [widget.id],
@@ -263,9 +260,10 @@ test('processes with different clocks apply rotations, revocations and origins i
 })
 
 test('responds to preflight requests and to pages of every site, with a separate rate limit', async ({
+  serverWith,
   url,
 }) => {
-  const limited = await startServer({ PUBLIC_URL: url, RATE_LIMIT_REQUESTS: '3' })
+  const limited = await serverWith(fewRequests)
   const { token } = await newWidget()
   const address = newAddress()
   const metadata = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' }
@@ -297,8 +295,8 @@ test('responds to preflight requests and to pages of every site, with a separate
     'cache-control': 'no-store',
   })
   const statuses: number[] = []
-  for (let count = 0; count < 4; count++) statuses.push((await post()).status)
-  expect(statuses).toEqual([200, 200, 200, 429])
+  for (let count = 0; count < 5; count++) statuses.push((await post()).status)
+  expect(statuses).toEqual([200, 200, 200, 200, 429])
   const retryAfter = expect.stringMatching(/^\d+$/)
   expect((await post()).headers).toMatchObject({
     'access-control-allow-origin': '*',
@@ -307,7 +305,7 @@ test('responds to preflight requests and to pages of every site, with a separate
   const health = await documentedFetch(limited.url + routes.getHealth.path, {
     headers: { 'X-Forwarded-For': address },
   })
-  expect(health.headers.get('ratelimit')).toContain('r=2;')
+  expect(health.headers.get('ratelimit')).toContain('r=3;')
   expect(
     (await send(limited.url + path, { headers: { 'X-Forwarded-For': newAddress() } }))
       .headers.allow,
@@ -316,16 +314,15 @@ test('responds to preflight requests and to pages of every site, with a separate
     (await send(`${url}${path}/`, { method: 'OPTIONS', headers: ofPage })).status,
     'no redirect',
   ).toBe(204)
-  await limited.stop()
-  const lines = limited.logged('"route":"widget-session"')
-  expect(lines).toHaveLength(6)
+  const lines = await limited.logged('"route":"widget-session"')
+  expect(lines).toHaveLength(7)
   expect(JSON.stringify(lines)).not.toContain(approved)
 })
 
 test('the endpoint requires WIDGET_SIGNING_KEYS, none of which is in SESSION_SIGNING_KEYS', async ({
-  url,
+  serverWith,
 }) => {
-  const off = await startServer({ PUBLIC_URL: url, WIDGET_SIGNING_KEYS: '' })
+  const off = await serverWith(otherValues)
   const { token } = await newWidget()
   expect((await ask(off.url, token)).status).toBe(404)
   for (const [method, path] of [
@@ -340,7 +337,6 @@ test('the endpoint requires WIDGET_SIGNING_KEYS, none of which is in SESSION_SIG
         })
       ).status,
     ).toBe(404)
-  await off.stop()
   const SESSION_SIGNING_KEYS = newSigningKeys()
   await expect(
     startServer({ SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS: SESSION_SIGNING_KEYS }),

@@ -208,6 +208,44 @@ test('npm run dev and the commands in the README work without settings', async (
   }
 })
 
+for (const [what, settings, expected] of [
+  [
+    'starts behind https on this machine, without the provider, which has http',
+    { PUBLIC_URL: 'https://localhost:3443' },
+    /Example Corp is not started: it has http, but PUBLIC_URL has https\.\n[\s\S]*Ctrl-C/,
+  ],
+  [
+    'says what is wrong with settings before the build',
+    { PUBLIC_URL: 'login.example.com', TRUSTED_PROXIES: '"1"' },
+    /invalid \(see \.env\.example\):\n {2}PUBLIC_URL must be a URL .*\n {2}TRUSTED_PROXIES must be a whole number.*: remove them\n/,
+  ],
+  [
+    'says that a demo behind a proxy must know the proxy',
+    { PUBLIC_URL: 'https://demo.example.com', DEMO: 'demo' },
+    /TRUSTED_PROXIES must be at least 1 in production/,
+  ],
+] as [string, Record<string, string>, RegExp][])
+  test(`npm run dev ${what}`, async () => {
+    test.setTimeout(240_000)
+    const { DEMO = 'dev', ...given } = settings
+    const child = spawn('npm', ['run', '--silent', DEMO], {
+      cwd: checkout,
+      detached: true,
+      env: { ...environment, PORT: String(await freePort()), ...given },
+    })
+    let printed = ''
+    child.stdout.on('data', (chunk) => (printed += chunk))
+    child.stderr.on('data', (chunk) => (printed += chunk))
+    const exited = once(child, 'exit')
+    try {
+      await expect.poll(() => printed, { timeout: 200_000 }).toMatch(expected)
+      expect(printed).not.toMatch(/^\s*[[{]|Building/m) // no JSON
+    } finally {
+      if (child.exitCode === null) process.kill(-child.pid!, 'SIGINT')
+      await exited
+    }
+  })
+
 /** Requests the WebSocket of hot reload. Returns what was received. */
 async function upgrade(app: string, host: string): Promise<string> {
   const { socket, received } = open(

@@ -6,12 +6,13 @@ import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
 import { clientSecret, startProvider } from '../support/providers/oidc-provider'
 import { runScript } from '../support/servers/command'
-import { startServer } from '../support/servers/server'
 
-test('every command in the calendar of docs/sso.md has the effect that the document describes', async () => {
+test('every command in the calendar of docs/sso.md has the effect that the document describes', async ({
+  serverWith,
+}) => {
   const database = await openOwnDatabase()
   const settings = { DATABASE_URL: database.url() }
-  const server = await startServer(settings)
+  const server = await serverWith(settings)
   const provider = await startProvider()
   const subjects = { ada: randomUUID(), another: randomUUID(), bob: randomUUID() }
   const addresses =
@@ -102,7 +103,6 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
     }
   } finally {
     await provider.stop()
-    await server.stop()
     await database.drop()
   }
 })

@@ -27,11 +27,14 @@ import {
 } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { runScript } from '../support/servers/command'
-import { freePort, production, startServer } from '../support/servers/server'
+import { freePort, production } from '../support/servers/server'
 import { startSmtp } from '../support/servers/smtp'
 
 const run = (command: string[], settings: Record<string, string | undefined> = {}) =>
   runScript(command, '', settings)
+
+const longPasswords =
+  'Users whose old password has more than 72 bytes must reset it: bcrypt ignored the other bytes, and this app rejects such a password.'
 
 const failure = (code: number, message: string) => ({
   code,
@@ -426,13 +429,99 @@ test.describe('npm run users', () => {
       bob,
       `${eve},${hash}`,
     )
-    expect(added.stdout).toBe(
-      `Users imported: 3.\nTheir domain requires SSO, so their password can’t be used:\n  ${eve}\n`,
-    )
+    expect(added).toEqual({
+      code: 0,
+      stdout: `Users imported: 3.\n${longPasswords}\nTheir domain requires SSO, so their password can’t be used:\n  ${eve}\n`,
+      stderr: '',
+    })
     expect(await sql('SELECT password_hash FROM users WHERE email = $1', [ada])).toEqual([
       { password_hash: hash.replace('$2b', '$2y') },
     ])
     expect((await users('show', bob)).stdout).toContain('has no password')
+  })
+
+  test('import reads a list of another program, or says what to change', async ({
+    sql,
+  }) => {
+    const stamp = Date.now()
+    const hash = await bcrypt.hash('lantern meadow otter', 4)
+    const imported = (list: string | Buffer) => {
+      const file = join(tmpdir(), `users-${stamp}-list.csv`)
+      writeFileSync(file, list)
+      return users('import', file)
+    }
+    const [ada, bob] = [`ada-${stamp}@example.com`, `bob-${stamp}@example.com`]
+    const excel = `Name;E-Mail-Adresse;Passwort;\r\n"Lovelace; Ada";${ada};{bcrypt}${hash};\r\n;;;\r\n`
+    expect(await imported(`\uFEFF${excel}`)).toEqual({
+      code: 0,
+      stdout: `Users imported: 1.\nColumns not imported: Name.\n${longPasswords}\n`,
+      stderr: '',
+    })
+    expect(
+      await imported(Buffer.from(`\uFEFFE-post\tLösenord\r\n${bob}\t\r\n`, 'utf16le')),
+    ).toEqual({ code: 0, stdout: 'Users imported: 1.\n', stderr: '' })
+    expect(
+      await sql(
+        'SELECT email, password_hash FROM users WHERE email = ANY ($1) ORDER BY email',
+        [[ada, bob]],
+      ),
+    ).toEqual([
+      { email: ada, password_hash: hash },
+      { email: bob, password_hash: null },
+    ])
+
+    const latin1 = Buffer.from(`email\r\nren\xe9e-${stamp}@example.com\r\n`, 'latin1')
+    expect(await imported(latin1)).toMatchObject(failure(2, 'not in UTF-8: see line 2.'))
+    const django = `email,password\ncarol-${stamp}@example.com,bcrypt_sha256$${hash}`
+    expect(await imported(django)).toMatchObject(
+      failure(2, 'Line 2: the hash begins with bcrypt_sha256$'),
+    )
+    expect(
+      await sql(`SELECT 1 FROM users WHERE email LIKE '%-${stamp}@example.com'`),
+    ).toHaveLength(2)
+  })
+
+  test('import adds many users in few statements, even slowly, or none if one of them fails', async () => {
+    const { sql, drop, url } = await openOwnDatabase()
+    try {
+      await sql('CREATE TABLE inserts ()')
+      await sql(`
+        CREATE FUNCTION count_insert() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          INSERT INTO inserts DEFAULT VALUES;
+          IF (SELECT count(*) FROM inserts) <= 3 THEN PERFORM pg_sleep(2.5); END IF;
+          IF (SELECT count(*) FROM inserts) > 60 THEN RAISE 'no more'; END IF;
+          RETURN NULL;
+        END $$`)
+      await sql(
+        'CREATE TRIGGER count_insert AFTER INSERT ON users FOR EACH STATEMENT EXECUTE FUNCTION count_insert()',
+      )
+      const imported = (name: string) => {
+        const lines = Array.from(
+          { length: 50_000 },
+          (_, row) => `${name}-${row}@example.com`,
+        )
+        const settings = { DATABASE_URL: url() }
+        return runScript(['users', 'import', '-'], lines.join('\n'), settings)
+      }
+      const count = async (table: string) =>
+        (await sql(`SELECT count(*)::int AS rows FROM ${table}`))[0]!.rows
+      expect(await imported('ada')).toEqual({
+        code: 0,
+        stdout: 'Users imported: 50000.\n',
+        stderr: [10_000, 20_000, 30_000, 40_000, 50_000]
+          .map((added) => `Users added: ${added} of 50000 …\n`)
+          .join(''),
+      })
+      expect([await count('users'), await count('inserts')]).toEqual([50_000, 50])
+      expect(await imported('bob')).toMatchObject(failure(1, 'no more'))
+      expect([await count('users'), await count('inserts')]).toEqual([50_000, 50])
+      expect((await imported('ada')).stderr).toMatch(
+        /^Nothing was imported\.\nada-0@example\.com is already a user\.\n(.*\n){19}… and 49980 more\.\n$/,
+      )
+    } finally {
+      await drop()
+    }
   })
 
   test('list prints the users in order, even if there are more than fit into one query', async () => {
@@ -611,11 +700,9 @@ test.describe('npm start', () => {
       expect(stderr).toContain(`  ${name} `)
   })
 
-  test('reports a port that is in use', async () => {
-    const server = await startServer()
-    const port = new URL(server.url).port
+  test('reports a port that is in use', async ({ url }) => {
+    const { port } = new URL(url)
     const { code, stderr } = await run(['start'], { PORT: port })
-    await server.stop()
     expect(code).toBe(1)
     expect(stderr).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`)
   })

@@ -46,6 +46,41 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => provider.stop())
 
+test('a connection whose stored settings became invalid is named, and can be disabled and removed', async () => {
+  const database = await openOwnDatabase()
+  const settings = { DATABASE_URL: database.url(), PUBLIC_URL: 'https://localhost:3443' }
+  const command = (...parameters: string[]) => run(parameters, '', settings)
+  await database.sql(
+    `INSERT INTO connections (slug, name, kind, settings)
+     VALUES ('local', 'Local', 'oidc', '{"issuer":"http://127.0.0.1:4300","clientId":"x"}')`,
+  )
+  const problem =
+    'The connection local can’t be used: its setting issuer must begin with https://. Change or remove it with npm run connections.\n'
+  try {
+    for (const parameters of [
+      ['connections', 'list'],
+      ['connections', 'show', 'local'],
+      ['connections', 'enable', 'local'],
+    ])
+      expect(await command(...parameters), parameters.join(' ')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: problem,
+      })
+    expect((await command('connections', 'disable', 'local')).code).toBe(0)
+    expect((await command('connections', 'remove', 'local')).stdout).toContain(
+      'Removed local.',
+    )
+    expect(await command('connections', 'list')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+  } finally {
+    await database.drop()
+  }
+})
+
 const good = () => ['--issuer', provider.issuer, '--client-id', 'x']
 const add = (more: string[] = []) =>
   run(

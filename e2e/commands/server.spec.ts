@@ -69,8 +69,10 @@ for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
   })
 }
 
-test('allows a client 16 requests in progress and 256 queued requests, and rejects further ones with 503', async () => {
-  const server = await startServer()
+test('allows a client 16 requests in progress and 256 queued requests, and rejects further ones with 503', async ({
+  serverWith,
+}) => {
+  const server = await serverWith()
   const address = '2001:db8:1:2::'
   // `100 Continue` shows that the server has received the request.
   const expecting = (request: string) =>
@@ -112,7 +114,6 @@ test('allows a client 16 requests in progress and 256 queued requests, and rejec
   expect(
     Math.max(...order.map((index, place) => Math.abs(index - 1 - place))),
   ).toBeLessThan(32)
-  await server.stop()
 })
 
 test('reads 30 bodies of 9.5 MB that are sent to a page, with less than 100 MB of memory', async () => {
@@ -141,7 +142,9 @@ test('reads 30 bodies of 9.5 MB that are sent to a page, with less than 100 MB o
   await server.stop()
 })
 
-test('neither the log nor the output of Next.js contains the query of a request', async () => {
+test('neither the log nor the output of Next.js contains the query of a request', async ({
+  serverWith,
+}) => {
   const printed = keepSecret('a-code-that-something-prints')
   const preload =
     `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
@@ -149,7 +152,7 @@ test('neither the log nor the output of Next.js contains the query of a request'
       if (event === "request") { console.error("Failed to fetch http://host" + request.url); console.log("GET " + request.url) }
       return emit.call(this, event, request, ...rest)
     }`.replaceAll('\n', ' ')
-  const server = await startServer({
+  const server = await serverWith({
     NODE_OPTIONS: `--import ${JSON.stringify(preload)}`,
   })
   await fetch(`${server.url}/sso/callback?code=${printed}`)
@@ -163,10 +166,10 @@ test('neither the log nor the output of Next.js contains the query of a request'
   await fetch(`${server.url}/reset-password?next=/&token=${printed}`, {
     headers: { 'Next-Action': printed },
   })
-  await server.stop()
-  expect(server.output()).toContain('Failed to fetch http://host/sso/callback?…')
-  expect(server.output()).not.toContain(printed)
-  expect(server.output()).not.toMatch(/\?\w+=/)
+  const output = await server.output()
+  expect(output).toContain('Failed to fetch http://host/sso/callback?…')
+  expect(output).not.toContain(printed)
+  expect(output).not.toMatch(/\?\w+=/)
 })
 
 test('does not start with a malformed proxy, and does not print its password', async () => {
@@ -175,6 +178,53 @@ test('does not start with a malformed proxy, and does not print its password', a
   await expect(startServer({ HTTPS_PROXY })).rejects.toThrow(
     /^the server exited with 1:[\s\S]+\n {2}HTTPS_PROXY must be a URL like .+\n$/,
   )
+})
+
+test('says what to change if an env file has left quotes, comments or line ends in settings', async () => {
+  const quotes = 'its value has quotes around it, which docker --env-file does not remove'
+  for (const [settings, problem] of [
+    [{ PORT: '"3000"' }, `PORT must be a whole number below 65536; ${quotes}`],
+    [{ HOST: "'0.0.0.0'" }, `HOST must be an IP address or a host name; ${quotes}`],
+    [{ PUBLIC_URL: '"https://login.example.com"' }, quotes],
+    [{ PASSWORD_SIGN_IN: 'true # for the test' }, 'its value has a # after a space'],
+    [
+      { LOG_LEVEL: '"info"' },
+      `LOG_LEVEL must be debug, info, warn, error or silent; ${quotes}`,
+    ],
+  ] as const) {
+    const failed = startServer(settings as Record<string, string>)
+    const { message } = await failed.then(
+      () => new Error('It started.'),
+      (error: Error) => error,
+    )
+    expect(message, JSON.stringify(settings)).toContain(problem)
+    expect(message).not.toMatch(/^ +at /m)
+  }
+
+  const server = await startServer({
+    HOST: '127.0.0.1\r',
+    PASSWORD_SIGN_IN: 'true\r',
+    LOG_LEVEL: 'info\r',
+    APP_NAME: '"ACME"',
+    SESSION_AUDIENCE: 'dashboard # the default',
+    'export HELP_URL': '/help',
+  })
+  const signIn = await postTo(`${server.url}/api/auth/sign-in`, {
+    email: 'nobody@example.com',
+    password: 'any',
+  })
+  await server.stop()
+  expect(signIn.status).toBe(400)
+  expect(
+    server
+      .logged('"level":"warn"')
+      .filter(({ msg }) => /^(the values of )?these settings/.test(msg))
+      .map(({ settings, msg }) => [settings, msg.match(/quotes|comment|export/)?.[0]]),
+  ).toEqual([
+    [['APP_NAME'], 'quotes'],
+    [['SESSION_AUDIENCE'], 'comment'],
+    [['HELP_URL'], 'export'],
+  ])
 })
 
 test('warns of each URL that reaches another host without TLS', async () => {

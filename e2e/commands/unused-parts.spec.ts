@@ -9,10 +9,10 @@ import {
   newToken,
   postTo,
   resetPath,
+  type TestServer,
   test,
 } from '../support/fixtures'
 import { preload } from '../support/servers/preload'
-import { type Server, startServer } from '../support/servers/server'
 
 const probe = preload('loaded-files.mjs')
 // For each library, words that occur only in the code of that library.
@@ -25,7 +25,7 @@ const libraries = {
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
 }
 
-async function loadedFiles({ process }: Server): Promise<string[]> {
+async function loadedFiles({ process }: TestServer): Promise<string[]> {
   return new Promise((resolve) => {
     process.on('message', (message) => {
       const { files } = message as { files?: string[] }
@@ -35,7 +35,7 @@ async function loadedFiles({ process }: Server): Promise<string[]> {
   })
 }
 
-async function loadedLibraries(server: Server): Promise<string[]> {
+async function loadedLibraries(server: TestServer): Promise<string[]> {
   const files = await loadedFiles(server)
   expect(files.length).toBeGreaterThan(50)
   const texts = files
@@ -48,9 +48,10 @@ async function loadedLibraries(server: Server): Promise<string[]> {
 }
 
 test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({
+  serverWith,
   user,
 }) => {
-  const server = await startServer({
+  const server = await serverWith({
     ...probe,
     PASSWORD_SIGN_IN: 'true',
     SECOND_FACTOR: 'true',
@@ -72,7 +73,6 @@ test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset 
     (await postTo(server.url + routes.startSecondFactor.path, reset, own)).status,
   ).toBe(200)
   expect(await loadedLibraries(server)).toEqual(['otpauth'])
-  await server.stop()
 })
 
 const atStart: Record<string, Record<string, string>> = {
@@ -81,9 +81,10 @@ const atStart: Record<string, Record<string, string>> = {
   ioredis: { REDIS_URL: 'redis://localhost:1', RATE_LIMIT: '' },
 }
 for (const [library, settings] of Object.entries(atStart))
-  test(`loads ${library} at start with ${Object.keys(settings)[0]}`, async () => {
-    const server = await startServer({ ...probe, ...settings })
+  test(`loads ${library} at start with ${Object.keys(settings)[0]}`, async ({
+    serverWith,
+  }) => {
+    const server = await serverWith({ ...probe, ...settings })
     await fetch(server.url) // the first request waits until everything is loaded
     expect(await loadedLibraries(server)).toEqual([library])
-    await server.stop()
   })

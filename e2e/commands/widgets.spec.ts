@@ -4,14 +4,15 @@ import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, postTo, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { runScript } from '../support/servers/command'
-import { startServer } from '../support/servers/server'
 
 const origin = 'https://www.example.com'
 
-test('each command of npm run widgets takes effect at the widget endpoint', async () => {
+test('each command of npm run widgets takes effect at the widget endpoint', async ({
+  serverWith,
+}) => {
   const database = await openOwnDatabase()
   const settings = { DATABASE_URL: database.url(), DIRECT_DATABASE_URL: database.url() }
-  const server = await startServer({ ...settings, WIDGET_SIGNING_KEYS: newSigningKeys() })
+  const server = await serverWith({ ...settings, WIDGET_SIGNING_KEYS: newSigningKeys() })
   const outputs: string[] = []
   const run = async (...command: string[]) => {
     const ended = await runScript(['widgets', ...command], '', settings)
@@ -112,6 +113,5 @@ test('each command of npm run widgets takes effect at the widget endpoint', asyn
   expect(await printed('list')).toBe('')
 
   for (const token of [first, second, third]) expect(outputs.join()).not.toContain(token)
-  await server.stop()
   await database.drop()
 })

@@ -3,7 +3,6 @@ import * as routes from '../../lib/contract/routes'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { startServer } from '../support/servers/server'
 import { startSmtp } from '../support/servers/smtp'
 import { rankZ } from '../support/wire/mann-whitney'
 
@@ -11,11 +10,13 @@ const rounds = 200
 const maxZ = 4 // random differences exceed this once in 16,000 comparisons
 const kinds = ['known', 'unknown', 'disabled', 'ssoOnly', 'capped'] as const
 
-test('a forgot-password request and the next request take the same time for every state of the account', async () => {
+test('a forgot-password request and the next request take the same time for every state of the account', async ({
+  serverWith,
+}) => {
   test.setTimeout(600_000)
   const database = await openOwnDatabase()
   const smtp = await startSmtp()
-  const server = await startServer({
+  const server = await serverWith({
     DATABASE_URL: database.url(),
     LOG_LEVEL: 'silent',
     ...smtp.settings,
@@ -82,7 +83,6 @@ test('a forgot-password request and the next request take the same time for ever
     const emails = 2 * rounds // of users with a password and of SSO-only users
     await expect.poll(async () => (await queued()).length).toBe(emails)
   } finally {
-    await server.stop()
     await smtp.stop()
     await database.drop()
   }

@@ -5,7 +5,6 @@ import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, newCode, resetPath, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
 import { preload } from '../support/servers/preload'
-import { startServer } from '../support/servers/server'
 import { sendBytes } from '../support/wire/raw-bytes'
 import { countOf, sendMany } from '../support/wire/send-many'
 
@@ -211,8 +210,10 @@ test('a malicious path leads to an existing path or to an error', async ({ url }
   }
 })
 
-test('closes slow requests, and they do not delay other requests', async () => {
-  const server = await startServer(preload('short-timeouts.mjs'))
+test('closes slow requests, and they do not delay other requests', async ({
+  serverWith,
+}) => {
+  const server = await serverWith(preload('short-timeouts.mjs'))
   let closed = 0
   const slow = (request: string) => sendBytes(server.url, request).finally(() => closed++)
   const headers = slow('POST /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
@@ -240,5 +241,4 @@ test('closes slow requests, and they do not delay other requests', async () => {
   expect(closedBodies.join('')).toMatch(
     /The request body did not arrive within \d+ seconds/,
   )
-  await server.stop()
 })

@@ -4,17 +4,18 @@ import * as routes from '../../lib/contract/routes'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { startServer } from '../support/servers/server'
 import { rankZ } from '../support/wire/mann-whitney'
 
 const rounds = 20 // with 20 rounds, times that do not overlap have z = 5.4
 const maxZ = 4 // random differences exceed this once in 16,000 comparisons
 const kinds = ['unknown', 'wrong', 'disabled', 'ssoOnly', 'without', 'tooLong'] as const
 
-test('failed sign-ins take the same time for every state of the account', async () => {
+test('failed sign-ins take the same time for every state of the account', async ({
+  serverWith,
+}) => {
   test.setTimeout(900_000)
   const database = await openOwnDatabase()
-  const server = await startServer({
+  const server = await serverWith({
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     LOG_LEVEL: 'silent',
@@ -57,7 +58,6 @@ test('failed sign-ins take the same time for every state of the account', async 
     console.log(scores.map(({ kind, z }) => `${kind}: z = ${z.toFixed(2)}`).join(', '))
     for (const { kind, z } of scores) expect(Math.abs(z), kind).toBeLessThan(maxZ)
   } finally {
-    await server.stop()
     await database.drop()
   }
 })

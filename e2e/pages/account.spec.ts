@@ -9,26 +9,25 @@ import {
   heading,
   newCode,
   newPassword,
-  postTo,
+  type Post,
+  type TestServer,
   test,
   type User,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
+import { passwordSignIn } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
-let server: Server
-test.beforeAll(async () => {
-  server = await startServer({ PASSWORD_SIGN_IN: 'true' })
+let server: TestServer
+test.beforeAll(async ({ serverWith }) => {
+  server = await serverWith(passwordSignIn)
 })
-test.afterAll(() => server?.stop())
 
 const iphone = {
   'User-Agent':
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) AppleWebKit/605.1 Version/18.0 Safari/604.1',
 }
-const call = (path: string, body: object, headers = {}) =>
-  postTo(server.url + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
+const call: Post = (path, body, headers) => server.post(path, body, headers)
 const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
   call(routes.signIn.path, { email, password }, headers)
 const signInWithCode = async (user: User) =>

@@ -18,7 +18,6 @@ import {
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/servers/server'
 
 const resetLink = async (user: { id: string; email: string }) =>
   `/reset-password?token=${await newToken(user)}`
@@ -127,7 +126,7 @@ test('the preview shows each email in a language and a scheme', async () => {
       expect(html).not.toContain('prefers-color-scheme')
     }
     expect(await load(`mail: ${kind}, text`, 'light')).toMatch(
-      /<pre>[^<]+https?:[^<]+Dashboard\n<\/pre>$/,
+      /<pre>[^<]+https?:[^<]+Dashboard\nhttp[^\n]+\n<\/pre>$/,
     )
   }
 })
@@ -322,6 +321,7 @@ test('borders and marks stay visible in forced colors', async ({ page, user }) =
 })
 
 test('uses the links, the name and the password length of the settings', async ({
+  serverWith,
   page,
   user,
 }) => {
@@ -332,79 +332,74 @@ test('uses the links, the name and the password length of the settings', async (
     APP_NAME: 'Zorblaxian',
     PASSWORD_MIN_LENGTH: '15',
   }
-  const server = await startServer(settings)
-  try {
-    await page.route('https://www.example.com/**', (route) =>
-      route.fulfill({ contentType: 'text/html', body: '<title>Elsewhere</title>' }),
-    )
-    const expectLink = (name: string, href: string) =>
-      expect(page.getByRole('link', { name, exact: true })).toHaveAttribute('href', href)
-    await page.goto(server.url)
-    await expectLink('Sign in', settings.SIGN_IN_URL)
-    await expectLink('Forgot your password?', settings.FORGOT_PASSWORD_URL)
+  const server = await serverWith(settings)
+  await page.route('https://www.example.com/**', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<title>Elsewhere</title>' }),
+  )
+  const expectLink = (name: string, href: string) =>
+    expect(page.getByRole('link', { name, exact: true })).toHaveAttribute('href', href)
+  await page.goto(server.url)
+  await expectLink('Sign in', settings.SIGN_IN_URL)
+  await expectLink('Forgot your password?', settings.FORGOT_PASSWORD_URL)
 
-    await page.goto(`${server.url}/sso/callback?code=${await newCode(user)}`)
-    await page.waitForURL('https://www.example.com/dashboard**')
-    expect(page.url()).toBe(new URL(settings.DASHBOARD_URL).href)
-    await page.goto(server.url)
-    await expectLink('Open Zorblaxian', settings.DASHBOARD_URL)
-    await expect(page.getByText('Signed in until')).toBeVisible()
+  await page.goto(`${server.url}/sso/callback?code=${await newCode(user)}`)
+  await page.waitForURL('https://www.example.com/dashboard**')
+  expect(page.url()).toBe(new URL(settings.DASHBOARD_URL).href)
+  await page.goto(server.url)
+  await expectLink('Open Zorblaxian', settings.DASHBOARD_URL)
+  await expect(page.getByText('Signed in until')).toBeVisible()
 
-    // with a session, the page would continue to the dashboard
-    await page.context().clearCookies()
-    await page.goto(`${server.url}/sso/callback`)
-    await expectLink('Sign in again', settings.SIGN_IN_URL)
-    await expectLink('Continue', settings.DASHBOARD_URL)
-    await page.goto(`${server.url}/reset-password`)
-    await expectLink('Get a new link', settings.FORGOT_PASSWORD_URL)
+  // with a session, the page would continue to the dashboard
+  await page.context().clearCookies()
+  await page.goto(`${server.url}/sso/callback`)
+  await expectLink('Sign in again', settings.SIGN_IN_URL)
+  await expectLink('Continue', settings.DASHBOARD_URL)
+  await page.goto(`${server.url}/reset-password`)
+  await expectLink('Get a new link', settings.FORGOT_PASSWORD_URL)
 
-    const link = `${server.url}${await resetLink(user)}`
-    const issues = [{ path: ['token'], code: 'invalid_or_expired', message: '' }]
-    for (const [status, body, links] of [
-      [400, { code: 'VALIDATION_ERROR', issues }, ['Get a new link', 'Sign in']],
-      // The link in the email may still be valid, and requesting a new link would revoke
-      // it.
-      [500, { code: 'INTERNAL_ERROR' }, ['Sign in']],
-      [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // the links while the user has to wait
-      [
-        503,
-        { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' },
-        ['Sign in', 'Get a new link'],
-      ],
-      [200, { ok: true }, ['Sign in']],
-    ] as const) {
-      await page.route(`**${resetPath}`, respondWith(status, body), { times: 1 })
-      await page.goto(link)
-      await submitPassword(page)
-      await expect(
-        page.locator(
-          status === 503 && !('outcome' in body) ? '.banner:focus' : 'h1:focus',
-        ),
-      ).toBeVisible()
-      await expect(page.getByRole('link')).toHaveText([...links])
-    }
-
+  const link = `${server.url}${await resetLink(user)}`
+  const issues = [{ path: ['token'], code: 'invalid_or_expired', message: '' }]
+  for (const [status, body, links] of [
+    [400, { code: 'VALIDATION_ERROR', issues }, ['Get a new link', 'Sign in']],
+    // The link in the email may still be valid, and requesting a new link would revoke
+    // it.
+    [500, { code: 'INTERNAL_ERROR' }, ['Sign in']],
+    [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // the links while the user has to wait
+    [
+      503,
+      { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' },
+      ['Sign in', 'Get a new link'],
+    ],
+    [200, { ok: true }, ['Sign in']],
+  ] as const) {
+    await page.route(`**${resetPath}`, respondWith(status, body), { times: 1 })
     await page.goto(link)
-    const field = page.getByLabel('New password')
-    await expect(field).toHaveAttribute('passwordrules', /^minlength: 15; /)
-    for (const [password, rating] of [
-      ['vlantrex otter', 'Too short so far'],
-      ['zorblaxianzorbl', 'Easy to guess so far'],
-    ] as const) {
-      await field.fill('')
-      await field.pressSequentially(password)
-      await expect(page.locator('.strength-words'), password).toHaveText(rating)
-    }
-  } finally {
-    await server.stop()
+    await submitPassword(page)
+    await expect(
+      page.locator(status === 503 && !('outcome' in body) ? '.banner:focus' : 'h1:focus'),
+    ).toBeVisible()
+    await expect(page.getByRole('link')).toHaveText([...links])
+  }
+
+  await page.goto(link)
+  const field = page.getByLabel('New password')
+  await expect(field).toHaveAttribute('passwordrules', /^minlength: 15; /)
+  for (const [password, rating] of [
+    ['vlantrex otter', 'Too short so far'],
+    ['zorblaxianzorbl', 'Easy to guess so far'],
+  ] as const) {
+    await field.fill('')
+    await field.pressSequentially(password)
+    await expect(page.locator('.strength-words'), password).toHaveText(rating)
   }
 })
 
 test('shows an error with status 500 when a page cannot be rendered, and “Try again” renders it', async ({
+  serverWith,
   page,
 }) => {
   const database = await openOwnDatabase()
-  const server = await startServer({ DATABASE_URL: database.url() })
+  const server = await serverWith({ DATABASE_URL: database.url() })
   try {
     const code = keepSecret(randomBytes(32).toString('base64url'))
     await database.sql(
@@ -426,27 +421,23 @@ test('shows an error with status 500 when a page cannot be rendered, and “Try 
     await page.getByRole('button', { name: 'Try again' }).click()
     await expect(heading(page)).toHaveText('You’re signed in')
   } finally {
-    await server.stop()
     await database.drop()
   }
 })
 
 test('the link of a page about the rate limit keeps the fragment of the URL', async ({
+  serverWith,
   page,
 }) => {
-  const server = await startServer({ RATE_LIMIT_REQUESTS: '1' })
-  try {
-    const url = `${server.url}/nothing#secret`
-    await page.goto(url)
-    await page.reload()
-    await expect(heading(page)).toHaveText('Your network has made too many requests')
-    const loaded = page.waitForResponse(`${server.url}/nothing`)
-    await page.getByRole('link', { name: 'Open this page again' }).click()
-    expect((await loaded).status()).toBe(429)
-    await expect(page).toHaveURL(url)
-  } finally {
-    await server.stop()
-  }
+  const server = await serverWith({ RATE_LIMIT_REQUESTS: '1' })
+  const url = `${server.url}/nothing#secret`
+  await page.goto(url)
+  await page.reload()
+  await expect(heading(page)).toHaveText('Your network has made too many requests')
+  const loaded = page.waitForResponse(`${server.url}/nothing`)
+  await page.getByRole('link', { name: 'Open this page again' }).click()
+  expect((await loaded).status()).toBe(429)
+  await expect(page).toHaveURL(url)
 })
 
 // No request can make the layout fail, so the test renders the page directly.

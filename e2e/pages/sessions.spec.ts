@@ -20,7 +20,6 @@ import {
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { listen } from '../support/servers/listen'
-import { startServer } from '../support/servers/server'
 
 const refreshPath = routes.refreshSession.path
 const sessionPath = routes.getSession.path
@@ -408,49 +407,43 @@ test.describe('?next= on the home page', () => {
   })
 
   test('opens pages of a dashboard on another site, and ignores other destinations', async ({
+    serverWith,
     page,
     user,
     sql,
   }) => {
     const dashboard = `${elsewhere}/`
-    const server = await startServer({ DASHBOARD_URL: dashboard })
-    try {
-      const { refreshToken } = await signIn(page, user, {
-        jwt: 'missing',
-        url: server.url,
-      })
-      const next = `${dashboard}reports?year=2026#top`
-      await page.goto(`${server.url}/?next=${encodeURIComponent(next)}`)
-      await page.waitForURL(next)
-      await expect(heading(page)).toHaveText('Elsewhere')
-      await expectRenewed(page, sql, user, refreshToken)
-      expect(await page.evaluate(() => document.referrer)).toBe('')
+    const server = await serverWith({ DASHBOARD_URL: dashboard })
+    const { refreshToken } = await signIn(page, user, {
+      jwt: 'missing',
+      url: server.url,
+    })
+    const next = `${dashboard}reports?year=2026#top`
+    await page.goto(`${server.url}/?next=${encodeURIComponent(next)}`)
+    await page.waitForURL(next)
+    await expect(heading(page)).toHaveText('Elsewhere')
+    await expectRenewed(page, sql, user, refreshToken)
+    expect(await page.evaluate(() => document.referrer)).toBe('')
 
-      const [posts, loads] = [countPosts(page), countLoads(page)]
-      // lib/http/next-path.spec.ts tests more destinations.
-      const ignored = [
-        'https://evil.example',
-        '//evil.example',
-        'javascript:alert(1)',
-        '/sign-out',
-        sessionPath,
-      ]
-      for (const query of [
-        ...ignored.map((each) => encodeURIComponent(each)),
-        '/a&next=/b',
-      ]) {
-        await page.goto(`${server.url}/?next=${query}`, { waitUntil: 'networkidle' })
-        await expect(heading(page)).toHaveText(signedIn)
-        await expect(page.getByRole('link')).toHaveText([
-          'Open Dashboard',
-          'Your account',
-        ])
-        await expect(page.getByRole('link').first()).toHaveAttribute('href', dashboard)
-      }
-      expect([posts, loads.length]).toEqual([[], ignored.length + 1])
-    } finally {
-      await server.stop()
+    const [posts, loads] = [countPosts(page), countLoads(page)]
+    // lib/http/next-path.spec.ts tests more destinations.
+    const ignored = [
+      'https://evil.example',
+      '//evil.example',
+      'javascript:alert(1)',
+      '/sign-out',
+      sessionPath,
+    ]
+    for (const query of [
+      ...ignored.map((each) => encodeURIComponent(each)),
+      '/a&next=/b',
+    ]) {
+      await page.goto(`${server.url}/?next=${query}`, { waitUntil: 'networkidle' })
+      await expect(heading(page)).toHaveText(signedIn)
+      await expect(page.getByRole('link')).toHaveText(['Open Dashboard', 'Your account'])
+      await expect(page.getByRole('link').first()).toHaveAttribute('href', dashboard)
     }
+    expect([posts, loads.length]).toEqual([[], ignored.length + 1])
   })
 })
 

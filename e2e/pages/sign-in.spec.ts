@@ -13,10 +13,11 @@ import {
   holdScripts,
   newPassword,
   newToken,
+  type TestServer,
   test,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
+import { passwordSignIn } from '../support/servers/settings'
 import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 // Tests sign-ins with a password, and forgotten passwords.
@@ -27,23 +28,23 @@ let smtp: Smtp
  * A server without connections. It has its own database because it sends all emails that
  * are queued there.
  */
-let server: Server
+let server: TestServer
 /** A server with connections that uses the database of the worker. */
-let mixed: Server
+let mixed: TestServer
 
 const domain = `sign-in-${randomUUID()}.example`
 const slug = domain.slice(0, 20)
 
-test.beforeAll(async () => {
+test.beforeAll(async ({ serverWith }) => {
   database = await openOwnDatabase()
   smtp = await startSmtp()
-  server = await startServer({
+  server = await serverWith({
     ...smtp.settings,
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     DASHBOARD_URL: '/?dashboard',
   })
-  mixed = await startServer({ PASSWORD_SIGN_IN: 'true' })
+  mixed = await serverWith(passwordSignIn)
   await addConnection({
     slug,
     name: 'Northwind Traders',
@@ -56,8 +57,6 @@ test.beforeAll(async () => {
   })
 })
 test.afterAll(async () => {
-  await server?.stop()
-  await mixed?.stop()
   await smtp?.stop()
   await database?.drop()
 })
@@ -181,6 +180,27 @@ test('without JavaScript and in German, sends a link, and rejects two addresses'
   await expect
     .poll(() => smtp.mailsTo(user.email)[0]?.subject)
     .toBe('Neues Passwort für Dashboard wählen')
+})
+
+test('accepts email addresses that input methods and mail programs have written', async ({
+  page,
+}) => {
+  const user = await newPasswordUser(database.sql, { cost: 4 })
+  await page.goto(`${server.url}/forgot-password`)
+  await email(page).fill(`Ada <${user.email.replace('@', '＠')}>`)
+  await page.getByRole('button', { name: 'Send reset link' }).click()
+  await expect(heading(page)).toHaveText('Check your email')
+  await expect(page.getByText(`We’ve sent a link to ${user.email}, if`)).toBeVisible()
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+
+  await page.goto(`${server.url}/sign-in`)
+  await fill(page, `${user.email}, eve@example.com`, user.password)
+  await expect(email(page)).toHaveAccessibleDescription(/Enter an email address/)
+  await fill(page, `${user.email}/x`, user.password)
+  await expect(email(page)).toHaveAccessibleDescription(/Enter an email address/)
+  await fill(page, `mailto:${user.email},`, user.password)
+  await page.waitForURL(`${server.url}/?dashboard`)
+  await keepCookies(page)
 })
 
 test('allows another request after a minute, even without browser storage', async ({

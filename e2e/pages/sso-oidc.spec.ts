@@ -1,11 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
-import {
-  disableConnection,
-  listConnections,
-  type NewConnection,
-} from '../../lib/sso/manage/connections'
 import { ssoUrl } from '../../lib/sso/urls'
 import { addTestConnection } from '../support/databases/connection'
 import { expect, heading, type Sql, test } from '../support/fixtures'
@@ -32,7 +27,7 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => provider.stop())
 
-async function connect(overriding: Partial<NewConnection> = {}): Promise<void> {
+async function connect(): Promise<void> {
   const { issuer, clientId, clientSecret } = provider
   const settings = { kind: 'oidc', issuer, clientId } as const
   const secrets = { clientSecret: keepSecret(clientSecret) }
@@ -44,7 +39,6 @@ async function connect(overriding: Partial<NewConnection> = {}): Promise<void> {
     secrets,
     provision: true,
     listed: true,
-    ...overriding,
   })
 }
 
@@ -133,99 +127,22 @@ test('sends the documented number of requests, and another user replaces the ses
   ])
 })
 
-const start = (page: Page) => page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
-const startAndChoose = (name: string) => async (page: Page) => {
-  await start(page)
-  await choose(page, name)
-}
-
-const endings: Record<string, [title: string, act: (page: Page) => Promise<unknown>]> = {
-  'the user cancels': ['You weren’t signed in', startAndChoose('Cancel')],
-  'the connection is disabled': [
-    'This way to sign in isn’t available',
-    async (page) => {
-      await start(page)
-      await disableConnection((await listConnections(slug))[0]!)
-      await choose(page, 'Ada')
-    },
-  ],
-  'the provider is unreachable': [
-    'Sign-in at your organization isn’t available',
-    (page) => provider.stop().then(() => start(page)),
-  ],
-}
-for (const [ending, [title, act]] of Object.entries(endings)) {
-  test(`shows an error with a link when ${ending}`, async ({ page, sql }) => {
-    await connect({ provision: false })
-    const sent: Promise<string | null>[] = []
-    page.on('response', (response) => sent.push(response.headerValue('x-request-id')))
-    await act(page)
-    await expect(heading(page)).toHaveText(title)
-    expect(await Promise.all(sent)).toContain(
-      await page.locator('.reference code').innerText(),
-    )
-    // `next` is stored in the SSO attempt, which is not read if the connection is
-    // disabled.
-    const link =
-      ending === 'the connection is disabled' ? '/sign-in' : '/sign-in?next=%2Freports'
-    await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute(
-      'href',
-      link,
-    )
-    expect(await emailsOf(sql)).toEqual([])
-    if (ending !== 'the connection is disabled') return
-    await page.goto('/sign-in')
-    await expect(
-      page.getByRole('link', { name: `Continue with Acme ${slug}` }),
-    ).toHaveCount(0)
-  })
-}
-
-test('if an account has no access, names it on the page but in no URL, and asks once for another', async ({
+test('shows an error with its reference and a link when the user cancels', async ({
   page,
+  sql,
 }) => {
-  await connect({ provision: false })
-  const prompts: (string | null)[] = []
-  const urls: string[] = []
-  page.on('request', (request) => {
-    urls.push(`${request.url()} ${request.headers().referer ?? ''}`)
-    const { pathname, searchParams } = new URL(request.url())
-    if (pathname === '/auth' && searchParams.has('client_id'))
-      prompts.push(searchParams.get('prompt'))
-  })
-  await startAndChoose('Ada')(page)
-  await expect(heading(page)).toHaveText('You don’t have access to Dashboard')
-  await expect(
-    page.getByText(`Your organization signed you in as ada@${domain}`),
-  ).toBeVisible()
-  expect(await page.evaluate(() => document.cookie)).not.toContain('ask')
-  await expect(page.getByRole('link', { name: 'Sign in another way' })).toHaveAttribute(
+  await connect()
+  const sent: Promise<string | null>[] = []
+  page.on('response', (response) => sent.push(response.headerValue('x-request-id')))
+  await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
+  await choose(page, 'Cancel')
+  await expect(heading(page)).toHaveText('You weren’t signed in')
+  expect(await Promise.all(sent)).toContain(
+    await page.locator('.reference code').innerText(),
+  )
+  await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute(
     'href',
     '/sign-in?next=%2Freports',
   )
-  await page.getByRole('link', { name: 'Sign in again' }).click()
-  await atProvider(page)
-  await start(page)
-  await atProvider(page)
-  expect(prompts).toEqual([null, expect.stringMatching(/^(select_account|login)$/), null])
-  expect(urls.filter((url) => /ada(@|%40)|YWRh/.test(url))).toEqual([])
-})
-
-test('works without JavaScript, but with one more link to click', async ({
-  browserProcess,
-  url,
-}) => {
-  await connect()
-  const context = await browserProcess.newContext({
-    baseURL: url,
-    javaScriptEnabled: false,
-  })
-  const page = await context.newPage()
-  await page.goto('/sign-in?next=/reports')
-  await page.getByLabel('Email address').fill(`ada@${domain}`)
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await expect(heading(page)).toHaveText('Taking you to your organization')
-  await page.getByRole('link', { name: 'Continue' }).click()
-  await atProvider(page)
-  await context.close()
+  expect(await emailsOf(sql)).toEqual([])
 })

@@ -5,11 +5,11 @@ import type { Page } from 'playwright/test'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
 import { addWidget, type ListedWidget, listWidgets } from '../../lib/widget/manage'
-import { test as base, expect } from '../support/fixtures'
+import { test as base, expect, type TestServer } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { listen } from '../support/servers/listen'
 import { type Program, startProgram } from '../support/servers/program'
-import { freePort, type Server, startServer } from '../support/servers/server'
+import { freePort } from '../support/servers/server'
 
 /**
  * Sends no header with the IP address of a test, because the response to a preflight
@@ -26,14 +26,14 @@ const test = base.extend({
 // The example widget on customers' pages on 127.0.0.1. For browsers, this is another site
 // than the login on localhost.
 
-let login: Server
+let login: TestServer
 let widgetServer: Program & { url: string }
 let widget: ListedWidget & { token: string }
 let customer: { url: string; html: string; stop: () => Promise<void> }
 let stranger: { url: string; html: string; stop: () => Promise<void> }
 
-test.beforeAll(async () => {
-  login = await startServer()
+test.beforeAll(async ({ serverWith }) => {
+  login = await serverWith()
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
@@ -51,7 +51,7 @@ test.beforeAll(async () => {
   widget = { ...(await listWidgets(slug))[0]!, token }
 })
 test.afterAll(async () => {
-  for (const each of [customer, stranger, widgetServer, login]) await each?.stop()
+  for (const each of [customer, stranger, widgetServer]) await each?.stop()
 })
 
 /**
@@ -180,6 +180,7 @@ test('rejects a sandboxed iframe, a file, and a redirect from an approved page',
 })
 
 test('the widget waits for Retry-After, and tries at most three times', async ({
+  serverWith,
   page,
 }) => {
   const waits: number[] = []
@@ -193,7 +194,7 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
       },
     })
   })
-  const limited = await startServer({ RATE_LIMIT_REQUESTS: '1' })
+  const limited = await serverWith({ RATE_LIMIT_REQUESTS: '1' })
   await page.goto(customer.url)
   expect(await ask(page, limited.url + routes.startWidgetSession.path)).toMatchObject({
     status: 200,
@@ -210,7 +211,6 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   expect(await ask(page, limited.url + routes.startWidgetSession.path)).toMatchObject(
     rejection,
   )
-  await limited.stop()
 })
 
 const secondChances: Record<string, (page: Page) => Promise<unknown>> = {

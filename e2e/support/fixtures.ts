@@ -1,4 +1,6 @@
-import { randomUUID } from 'node:crypto'
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
 import { issueSsoCode } from '../../lib/code/issue'
@@ -6,10 +8,19 @@ import * as routes from '../../lib/contract/routes'
 import { issueResetToken } from '../../lib/password/reset'
 import { documentedFetch } from './documents/documented'
 import { keepSecret, newAddress } from './secrets'
+import {
+  beginFile,
+  beginTest,
+  endTest,
+  findOrStart,
+  stopServers,
+} from './servers/kept-servers'
+import { findLines, mailPort, type Server } from './servers/server'
+import { type Smtp, startSmtp } from './servers/smtp'
 
 export { expect } from 'playwright/test'
 
-// Each worker has its own database and server, so that files that run at the same time do
+// Each worker has its own database and servers, so that files that run at the same time do
 // not affect each other.
 const { SETTINGS_OF_WORKERS, TEST_PARALLEL_INDEX } = process.env
 if (SETTINGS_OF_WORKERS && TEST_PARALLEL_INDEX) {
@@ -158,16 +169,125 @@ export async function shortenTimeLimit(page: Page): Promise<() => Promise<number
   return () => page.evaluate(() => (window as unknown as { limits: number[] }).limits)
 }
 
-type Fixtures = { user: User; post: Post; page: Page; context: BrowserContext }
-type Shared = {
+/**
+ * Starts a server with these settings, or returns the running one with equal settings.
+ * The fixture stops the server. Without settings, it is the server at PUBLIC_URL.
+ */
+export type ServerWith = (settings?: Record<string, string>) => Promise<TestServer>
+
+/** A server that other tests may use too. Requests come from the IP address of the test. */
+export type TestServer = {
   url: string
+  process: ChildProcess
+  post: Post
+  /** Throws unless the OpenAPI document describes the response. */
+  get: (path: string, headers?: Record<string, string>) => Promise<Response>
+  /** For responses that the OpenAPI document does not describe. */
+  fetch: (path: string, init?: Init) => Promise<Response>
+  /** Returns what was printed since the test or `beforeAll` asked for the server. */
+  output: () => Promise<string>
+  /** Returns the lines of this part of the log that contain a text. */
+  logged: (text: string) => Promise<Record<string, any>[]>
+}
+type Init = RequestInit & { headers?: Record<string, string> }
+
+function asTestServer(server: Server, printedBefore: number): TestServer {
+  const { url, process } = server
+  const toUrl = (path: string) => new URL(path, url).href
+  const addAddress = (headers = {}) => ({ 'X-Forwarded-For': testAddress(), ...headers })
+  const output = async () => {
+    const lines = (await readOutput(server)).slice(printedBefore).split('\n')
+    return lines.filter((line) => !line.includes(endMark)).join('\n')
+  }
+
+  return {
+    url,
+    process,
+    post: (path, body, headers) => postTo(toUrl(path), body, addAddress(headers)),
+    get: (path, headers) =>
+      documentedFetch(toUrl(path), { headers: addAddress(headers) }),
+    fetch: (path, { headers, ...init } = {}) =>
+      fetch(toUrl(path), { ...init, headers: addAddress(headers) }),
+    output,
+    logged: async (text) => findLines(await output(), text),
+  }
+}
+
+let lastTest = { testId: '', address: '' }
+
+/** Returns the IP address of the clients of this test. No other test uses it. */
+function testAddress(): string {
+  const { testId } = base.info()
+  if (testId !== lastTest.testId) lastTest = { testId, address: newAddress() }
+  return lastTest.address
+}
+
+const endMark = 'end-of-output-'
+
+/**
+ * Returns the output of a server, at least up to now. It may arrive after the response to
+ * a request, so this sends another request and waits for its line.
+ */
+async function readOutput({ url, output }: Server): Promise<string> {
+  const marker = endMark + randomBytes(8).toString('hex')
+  const headers = { 'X-Request-Id': marker, 'X-Forwarded-For': newAddress() }
+  await fetch(url + routes.getHealth.path, { headers })
+  while (!output().includes(marker)) await sleep(1)
+  return output()
+}
+
+type Fixtures = {
+  user: User
+  post: Post
+  page: Page
+  context: BrowserContext
+  running: undefined
+}
+type Shared = {
+  serverWith: ServerWith
+  url: string
+  smtp: Smtp
   sql: Sql
   browserProcess: Awaited<ReturnType<typeof chromium.launch>>
 }
 
 export const test = base.extend<Fixtures, Shared>({
-  /** The URL of the server that all tests of a worker share. */
-  url: [async ({}, use) => use(process.env.PUBLIC_URL!), { scope: 'worker' }],
+  serverWith: [
+    async ({}, use) => {
+      await use(async (settings) => {
+        await beginFile(base.info().file)
+        const { server, printedBefore } = await findOrStart(settings)
+        return asTestServer(server, printedBefore)
+      })
+      await stopServers()
+    },
+    { scope: 'worker', auto: true },
+  ],
+
+  running: [
+    async ({}, use, { file }) => {
+      await beginTest(file)
+      await use(undefined)
+      await endTest()
+    },
+    { auto: true },
+  ],
+
+  /** The URL of the server without settings, which most tests share. */
+  url: [
+    async ({ serverWith }, use) => use((await serverWith()).url),
+    { scope: 'worker', timeout: 60_000 }, // so that the first test has its whole time
+  ],
+
+  /** Receives the emails of servers with `allFeatures`. */
+  smtp: [
+    async ({}, use) => {
+      const smtp = await startSmtp({ listenOn: mailPort })
+      await use(smtp)
+      await smtp.stop()
+    },
+    { scope: 'worker' },
+  ],
 
   /** Queries the database. */
   sql: [
@@ -189,12 +309,8 @@ export const test = base.extend<Fixtures, Shared>({
     await use(row as User)
   },
 
-  post: async ({ url }, use) => {
-    const address = newAddress()
-    await use((path, body, headers) =>
-      postTo(new URL(path, url).href, body, { 'X-Forwarded-For': address, ...headers }),
-    )
-  },
+  // depends on `url`, which has time to start the server
+  post: async ({ serverWith, url: _ }, use) => use((await serverWith()).post),
 
   browserProcess: [
     async ({}, use) => {

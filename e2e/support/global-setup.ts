@@ -9,12 +9,12 @@ import { dashboards } from './browsers/dashboard'
 import { otherTimeZone, urlOf } from './databases/own-database'
 import { secretsFolder } from './secrets'
 import { build } from './servers/build'
-import { logFolder, startServer } from './servers/server'
+import { freePort, logFolder } from './servers/server'
 import { findChromium } from './servers/tools'
 
 /**
- * Sets up the browser and the production build, and an empty database and a server for
- * each worker.
+ * Sets up the browser and the production build, and an empty database and the URL of a
+ * server for each worker.
  */
 export default async function setUp(
   { workers } = { workers: 1 },
@@ -50,30 +50,28 @@ export default async function setUp(
     WIDGET_SIGNING_KEYS: newSigningKeys(),
     ID_TOKEN_SIGNING_KEYS: newSigningKeys('RS256'),
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-    DASHBOARD_CALLBACK_URLS: `${dashboards.app},${dashboards.reports}`,
+    DASHBOARD_CALLBACK_URLS: Object.values(dashboards).join(),
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // so that every test can have its own IP address
     PASSWORD_BREACH_CHECK: 'false', // so that no test depends on the internet
   })
   if (!process.env.NO_BUILD) await build()
-  const urls = databases.map((each) => urlOf(maintenanceUrl, each))
-  const servers = await Promise.all(
-    urls.map((DATABASE_URL) => startServer({ DATABASE_URL })),
-  )
-  const settings = servers.map(({ url }, index) => ({
-    DATABASE_URL: urls[index],
-    PUBLIC_URL: url,
-  }))
+  const settings: Record<string, string>[] = []
+  for (const each of databases)
+    settings.push({
+      DATABASE_URL: urlOf(maintenanceUrl, each),
+      PUBLIC_URL: `http://localhost:${await freePort()}`,
+    })
   Object.assign(process.env, settings[0], {
     SETTINGS_OF_WORKERS: JSON.stringify(settings),
   })
 
   return async () => {
-    for (const server of servers) await server.stop()
     for (const each of [...databases, template])
       await runSql(maintenanceUrl, `DROP DATABASE ${each} WITH (FORCE)`)
     await embedded?.release()
     assertNoSecretWasLogged()
+    assertEachRejectionHasCheck()
   }
 }
 
@@ -118,6 +116,18 @@ function assertNoSecretWasLogged(): void {
   if (logged.length > 0)
     throw new Error(`${logged.length} secrets were logged:\n${leaks.join('\n')}`)
   console.log(`None of ${secrets.length} secrets was logged, in ${logs.length} logs.`)
+}
+
+/** Throws if the line of a rejected request lacks the reason. */
+function assertEachRejectionHasCheck(): void {
+  const lines = readdirSync(logFolder).flatMap((file) =>
+    readFileSync(logFolder + file, 'utf8').split('\n'),
+  )
+  const without = lines.filter(
+    (line) => /^\{.*"status":4\d\d,/.test(line) && !line.includes('"check":"'),
+  )
+  if (without.length > 0)
+    throw new Error(`Rejected requests without a check:\n${without.join('\n')}`)
 }
 
 async function runSql(connectionString: string, sql: string): Promise<void> {

@@ -8,8 +8,8 @@ const reloadScript =
   'document.links[0].onclick = () => { location.reload(); return false }'
 
 /**
- * Returns a page without React, in place of the requested one. `resetSeconds`
- * is for `rateLimitedPage`.
+ * Returns a page without React, in place of the requested one. `resetSeconds` is for
+ * `rateLimitedPage`.
  */
 export function substitutePage(
   name: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Caller } from '../contract/caller'
+import type { Check } from '../contract/checks'
 import { ApiError } from '../contract/errors'
 import { hashSecret } from '../crypto/token'
 import { isUnexpired } from '../database/conditions'
@@ -28,12 +29,7 @@ type Presented = {
   heldIds: string[] // of the sessions that the browser holds
 }
 
-/** `isKnown`: whether the code exists. The other columns are null without a session. */
-type Row = (StartedSession | { userId: null }) & {
-  email: string
-  connection: string | null
-  isKnown: boolean
-}
+type Row = StartedSession & { email: string; connection: string | null }
 
 /**
  * Exchanges a code, which works once, and ends the browser's earlier sessions. A
@@ -53,24 +49,21 @@ export async function exchangeSsoCode(
   }
 
   const sessionId = randomUUID()
-  const { isKnown, ...session } = await startWithCode(sessionId, presented, device)
-
-  if (session.userId === null) {
-    if (isKnown) await endReusedSession(presented)
-    throw new ApiError('SSO_EXCHANGE_INVALID')
-  }
+  const session = await startWithCode(sessionId, presented, device)
+  if (!session)
+    throw new ApiError('SSO_EXCHANGE_INVALID', { check: await handleRejected(presented) })
 
   const tokens = issueTokens({ sessionId, generation: 0, ...session })
 
   return { ...tokens, userId: session.userId, sessionId }
 }
 
-/** Claims the code and starts its session, in one statement. */
+/** Claims the code and starts its session, in one statement. Returns null if that fails. */
 async function startWithCode(
   sessionId: string,
   { codeHash, browserHash, challenge, heldIds }: Presented,
   device: string | null,
-): Promise<Row> {
+): Promise<Row | null> {
   // A dashboard's code needs its verifier. Other codes have neither a challenge nor a
   // parent.
   const isVerified = challenge
@@ -101,62 +94,69 @@ async function startWithCode(
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
         AND (browser_hash IS NULL OR browser_hash = ${browserHash}) AND ${isVerified}
-        AND ${isStillLinked}
+        AND ${isConnected} AND ${isLinked}
       RETURNING ${claimed}
     ), ${startSession(sessionId, heldIds, device, challenge !== null)}
     SELECT ${startedColumns}, (SELECT email FROM locked_user) AS email,
-      (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
-      EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"
-    FROM (SELECT) AS one_row LEFT JOIN started ON true`
+      (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection
+    FROM started`
 
-  return row!
+  return row ?? null
 }
 
-/** A condition on a code: its connection, if any, is enabled, and linked to the user. */
-const isStillLinked = Prisma.sql`(connection_id IS NULL
-  OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
-    AND (SELECT true FROM identities
-         WHERE identities.user_id = exchange_codes.user_id
-           AND identities.connection_id = exchange_codes.connection_id
-           AND identities.created_at <= exchange_codes.created_at))`
+/** Conditions on a code: its connection, if any, is enabled, and linked to the user. */
+const isConnected = Prisma.sql`(connection_id IS NULL
+  OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))`
+const isLinked = Prisma.sql`(connection_id IS NULL
+  OR (SELECT true FROM identities
+      WHERE identities.user_id = exchange_codes.user_id
+        AND identities.connection_id = exchange_codes.connection_id
+        AND identities.created_at <= exchange_codes.created_at))`
 
-type RejectedCode = {
-  sessionId: string | null
-  isElsewhere: boolean
-  isUnverified: boolean
-  revoked: boolean
-}
+type RejectedCode = { sessionId: string | null; revoked: boolean; check: Check }
 
 /**
- * Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser
- * has sent the code again.
+ * Returns why a code was rejected. Ends the session that a used code started (RFC 6749
+ * §4.1.2), unless the same browser has sent the code again.
  */
-async function endReusedSession(presented: Presented): Promise<void> {
+async function handleRejected(presented: Presented): Promise<Check> {
   const { codeHash, browserHash, challenge, heldIds } = presented
 
   // A second statement, because the rejected claim could not see a session that was
-  // starting at that time.
+  // starting at that time. It is the same for unknown codes.
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
         code_challenge IS DISTINCT FROM ${challenge} AS is_unverified,
         (used_by = ${browserHash} AND used_at > now() - make_interval(secs => ${doubleSubmitSeconds})) IS TRUE
-          OR session_id = ANY (${heldIds}::uuid[]) AS is_same_browser
+          OR session_id = ANY (${heldIds}::uuid[]) AS is_same_browser,
+        used_at IS NOT NULL AS is_used, NOT ${isUnexpired} AS is_expired,
+        (SELECT disabled_at IS NOT NULL FROM users WHERE users.id = user_id) AS is_disabled,
+        ${isConnected} IS NOT TRUE AS is_disconnected, ${isLinked} IS NOT TRUE AS is_unlinked,
+        ${isParentLive(Prisma.sql`exchange_codes.parent_id`)} IS NOT TRUE AS has_ended
       FROM exchange_codes WHERE code_hash = ${codeHash}
     ), ${revokeSessions(Prisma.sql`id = (
       SELECT session_id FROM code WHERE NOT is_elsewhere AND NOT is_unverified AND is_same_browser IS NOT TRUE)`)}
-    SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", is_unverified AS "isUnverified",
-      EXISTS (SELECT FROM revoked) AS revoked
+    SELECT session_id AS "sessionId", EXISTS (SELECT FROM revoked) AS revoked,
+      CASE WHEN is_unverified THEN 'code_verifier' WHEN is_used THEN 'code_used' WHEN is_elsewhere THEN 'browser'
+        WHEN is_expired THEN 'code_expired' WHEN is_disabled THEN 'disabled' WHEN is_disconnected THEN 'connection'
+        WHEN is_unlinked THEN 'identity_unlinked' WHEN has_ended THEN 'parent_ended' ELSE 'code_changed' END AS check
     FROM code`.catch(NothingChanged.rethrow)
 
-  if (!code) return
+  if (!code) return 'code_unknown'
 
-  const { sessionId, isElsewhere, isUnverified, revoked } = code
+  warnAboutReuse(code)
+
+  return code.check
+}
+
+function warnAboutReuse({ sessionId, revoked, check }: RejectedCode): void {
   if (revoked)
     log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')
-  else if (isUnverified)
+  else if (check === 'code_verifier')
     log.warn('an exchange code was presented without its verifier: nothing was changed')
-  else if (sessionId)
+  else if (check === 'code_used')
     log.warn({ sessionId }, 'an exchange code was reused: its session was not changed')
-  else if (isElsewhere) log.warn('an exchange code was presented by another browser')
+  else if (check === 'browser')
+    log.warn('an exchange code was presented by another browser')
 }

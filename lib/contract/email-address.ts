@@ -1,5 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { invalid, invalidEmailMessage } from './errors'
+import { cleanEmail } from './typed-text'
 
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
@@ -51,11 +52,11 @@ export function emailForms(text: string): EmailForms | null {
 }
 
 /**
- * Returns the forms in which an email address may be stored. Throws VALIDATION_ERROR
- * unless `text` is one address.
+ * Returns the forms in which a typed email address may be stored. Ignores what keyboards
+ * and mail programs add. Throws VALIDATION_ERROR unless `text` is one address.
  */
 export function parseEmail(text: string): EmailForms {
-  const forms = emailForms(text.trim())
+  const forms = emailForms(cleanEmail(text))
   if (forms === null) throw invalid(['email'], 'invalid_email', invalidEmailMessage)
   return forms
 }

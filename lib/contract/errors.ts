@@ -1,3 +1,4 @@
+import type { Check } from './checks'
 import { lifetimes, maxSecondFactorFailures } from './lifetimes'
 
 const codeLifetime = lifetimes.code === 60 ? 'one minute' : `${lifetimes.code} seconds`
@@ -169,12 +170,14 @@ type Details = {
   /** Set if the request may have had its effect despite the error. */
   outcome?: 'unknown'
   challenge?: Challenge
+  /** The reason for the log. The client never gets it. */
+  check?: Check
   cause?: unknown
 }
 
 /**
- * Throw it to send an error response. The client receives the message. The `cause` is
- * only logged.
+ * Throw it to send an error response. The client receives the message. The `check` and
+ * the `cause` are only logged.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -189,7 +192,18 @@ export class ApiError extends Error {
   }
 }
 
-/** Creates a VALIDATION_ERROR with one issue. An empty `path` means the whole body. */
-export function invalid(path: Issue['path'], code: string, message: string): ApiError {
-  return new ApiError('VALIDATION_ERROR', { issues: [{ path, code, message }] })
+/**
+ * Creates a VALIDATION_ERROR with one issue. An empty `path` means the whole body. Without
+ * a `check`, the log has the code of the issue.
+ */
+export function invalid(
+  path: Issue['path'],
+  code: string,
+  message: string,
+  check?: Check,
+): ApiError {
+  return new ApiError('VALIDATION_ERROR', {
+    issues: [{ path, code, message }],
+    ...(check && { check }),
+  })
 }

@@ -239,6 +239,7 @@ export const operations = {
       enrolment: refreshToken,
       expiresAt: exampleInstant,
     },
+    cookies: 'sets',
     errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_CONFLICT'],
   },
   confirmSecondFactor: {
@@ -251,6 +252,7 @@ export const operations = {
       'Switch the second factor on, with the first code of the app, and end all other sessions.',
     request: schemas.ConfirmSecondFactorRequest,
     requestExample: { enrolment: refreshToken, code },
+    cookies: 'sets',
     errors: ['CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID', 'SECOND_FACTOR_CONFLICT'],
   },
   replaceRecoveryCodes: {

@@ -12,7 +12,10 @@ const hour = 60 * 60
 const day = 24 * hour
 const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 const instant = z.iso.datetime({ precision: 3 })
-const email = text.describe('One email address. Upper and lower case count as equal.')
+const email = text.describe(
+  'One email address. Upper and lower case count as equal. Spaces, invisible characters,\n' +
+    '`mailto:`, and a display name with `<>` around the address are ignored.',
+)
 
 const newPassword = text.describe(
   'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can require more) and at\n' +
@@ -61,9 +64,9 @@ export const SignInRequest = body({
 })
 
 const code = text.describe(
-  'Six digits of the authenticator app. Spaces and hyphens are ignored. A code is valid for\n' +
-    'its own 30 seconds, and for the 30 seconds before and after, by the clock of the\n' +
-    'database. It works once.',
+  'Six digits of the authenticator app, in any script. Spaces, punctuation and invisible\n' +
+    'characters are ignored. A code is valid for its own 30 seconds, and for the 30 seconds\n' +
+    'before and after, by the clock of the database. It works once.',
 )
 const recoveryCode = text.optional().describe('A recovery code, in place of `code`.')
 const proof = { code: code.optional(), recoveryCode }

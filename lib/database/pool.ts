@@ -1,6 +1,7 @@
 import { attachDatabasePool } from '@vercel/functions/db-connections'
 import pg from 'pg'
 import { describeCause, log } from '../log/log'
+import { withoutRequestId } from '../log/request-context'
 import { env } from '../settings/env'
 import { NothingChanged } from './errors'
 
@@ -71,9 +72,10 @@ function createPool(): pg.Pool {
   // On Vercel, keeps the function alive until its idle connections are closed.
   if (env().VERCEL) attachDatabasePool(pool)
 
-  pool.on('error', (error) =>
-    log.warn({ cause: describeCause(error) }, 'an idle database connection was lost'),
-  )
+  pool.on('error', (error) => {
+    const line = { cause: describeCause(error) }
+    withoutRequestId(() => log.warn(line, 'an idle database connection was lost'))
+  })
 
   return pool
 }

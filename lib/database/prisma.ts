@@ -32,10 +32,12 @@ export type Transaction = Prisma.TransactionClient
 
 /**
  * Executes `work` in one transaction. Any error rolls back. A database error before
- * COMMIT becomes NothingChanged.
+ * COMMIT becomes NothingChanged. Only commands may take longer than the default of
+ * `timeoutMs`; each of their statements still has the usual time limit.
  */
 export async function transaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
+  { timeoutMs = resultMs } = {},
 ): Promise<Result> {
   let mayBeCommitted = false
   try {
@@ -44,7 +46,7 @@ export async function transaction<Result>(
       mayBeCommitted = true
       return result
     }
-    return await prisma().$transaction(run, { maxWait: resultMs, timeout: resultMs })
+    return await prisma().$transaction(run, { maxWait: resultMs, timeout: timeoutMs })
   } catch (error) {
     if (mayBeCommitted || !asUnavailable(error)) throw error
     return NothingChanged.rethrow(error as Error)
@@ -87,7 +89,8 @@ class Adapter extends PrismaPg {
       }
 
       const commit = async () => {
-        const withinMs = Math.max(1, endsAt - performance.now())
+        const leftMs = endsAt - performance.now()
+        const withinMs = leftMs > 0 ? leftMs : resultMs // the transaction of a command
         await client.query({ text: 'COMMIT', query_timeout: withinMs } as QueryConfig)
         return release()
       }

@@ -44,10 +44,12 @@ async function readBody(
   expectedType: string,
   maxBytes = maxBodyBytes,
 ): Promise<Buffer> {
-  if (!isOfType(request, expectedType) || request.headers.has('content-encoding'))
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
+  if (!isOfType(request, expectedType))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { check: 'content_type' })
+  if (request.headers.has('content-encoding'))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { check: 'content_encoding' })
   if (Number(request.headers.get('content-length')) > maxBytes)
-    throw new ApiError('PAYLOAD_TOO_LARGE')
+    throw new ApiError('PAYLOAD_TOO_LARGE', { check: 'size' })
 
   const reader = request.body?.getReader()
   if (!reader) return Buffer.alloc(0)
@@ -96,7 +98,7 @@ async function readBytes(
 
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     bytes += part.value.byteLength
-    if (bytes > maxBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
+    if (bytes > maxBytes) throw new ApiError('PAYLOAD_TOO_LARGE', { check: 'size' })
     chunks.push(part.value)
   }
 

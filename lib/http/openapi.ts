@@ -72,9 +72,10 @@ const headerObjects = {
       '`__Host-session` and `__Host-refresh`. On http://localhost, they are `session` and `refresh`. After a\n' +
       'sign-in with a password, a third cookie (`__Host-known` or `known`) gives the browser its own attempts for\n' +
       'this account. If the user has a second factor, the cookie `__Host-challenge` or `challenge` contains the\n' +
-      'challenge.',
+      'challenge. While a second factor is set up, the cookie `__Host-enrolment` or `enrolment` contains the\n' +
+      'enrolment.',
     {
-      pattern: `${makeCookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge')}|${makeCookiePattern('', '0', 'challenge')}`,
+      pattern: `${makeCookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge|enrolment')}|${makeCookiePattern('', '0', 'challenge|enrolment')}`,
     },
   ),
 }

@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import type { Caller } from '../contract/caller'
 import { ApiError, type ErrorCode, errors } from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
+import { withRequestId } from '../log/request-context'
 import { env } from '../settings/env'
 import { parseJson } from './body'
 import { readCaller } from './caller'
 import { countRequest, rateLimitHeaders, type Verdict } from './rate-limit/limit'
+import { readRequestId } from './request-id'
 import { isCrossSite, rejectCrossSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -84,7 +85,10 @@ export function route<Route extends Definition>(
 ): Handlers {
   const allowed = allowedMethods(definition).split(', ')
   const served = { definition, allowed, handle, isAvailable }
-  const handler: Handler = (request, context) => serve(served, request, context)
+  const handler: Handler = (request, context) => {
+    const requestId = readRequestId(request.headers)
+    return withRequestId(requestId, () => serve(served, request, requestId, context))
+  }
 
   // Not counted, because a page can't read a 429 response to a preflight.
   const preflight: Handler = async (request, context) =>
@@ -102,6 +106,7 @@ export function route<Route extends Definition>(
 async function serve<Route extends Definition>(
   served: Served<Route>,
   request: Request,
+  requestId: string,
   context: Context,
 ): Promise<Response> {
   const { definition } = served
@@ -110,7 +115,6 @@ async function serve<Route extends Definition>(
     return rejectCrossSite()
 
   const startedAt = performance.now()
-  const requestId = readRequestId(request)
   const caller = readCaller(request)
   const { body, presented } = await readPresented(served, request)
 
@@ -181,13 +185,17 @@ async function answer<Route extends Definition>(
   body: Promise<Body<Route>> | null,
   call: Omit<Call<Route>, 'params' | 'body'>,
 ): Promise<{ response: Response; error: ApiError | null }> {
-  const { request, requestId } = call
+  const { request, requestId, presented } = call
 
   try {
     if (!verdict.allowed)
-      throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
-    if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
-    if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
+      throw new ApiError('RATE_LIMITED', {
+        retryAfterSeconds: verdict.resetSeconds,
+        check: presented ? 'session_requests' : 'client_requests',
+      })
+    if (!isAvailable(request)) throw notFound(definition)
+    if (!allowed.includes(request.method))
+      throw new ApiError('METHOD_NOT_ALLOWED', { check: 'method' }) // RFC 9110 §15.5.6
 
     const response = await handle({
       ...call,
@@ -200,6 +208,11 @@ async function answer<Route extends Definition>(
     const error = toApiError(thrown)
     return { response: errorResponse(error, requestId, definition), error }
   }
+}
+
+function notFound({ name }: Definition): ApiError {
+  const isUnknown = name === 'unknown' // the route of all other paths
+  return new ApiError('NOT_FOUND', { check: isUnknown ? 'path_unknown' : 'switched_off' })
 }
 
 async function readBody<Route extends Definition>(
@@ -239,6 +252,7 @@ function writeLine(
     route,
     status,
     code: error?.code,
+    check: error?.details.check ?? error?.details.issues?.[0]?.code,
     durationMs,
     ...added,
   }
@@ -326,13 +340,4 @@ function errorResponse(
   const body = { ok: false, code, message, requestId, issues, outcome, ...challenge }
 
   return Response.json(body, { status: errors[code].status, headers })
-}
-
-/**
- * Accepts the client's request ID only if it is safe to log and too short to be one of
- * our secrets.
- */
-function readRequestId(request: Request): string {
-  const given = request.headers.get('x-request-id')
-  return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()
 }

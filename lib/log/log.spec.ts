@@ -1,5 +1,69 @@
+import { EventEmitter, once } from 'node:events'
+import pino from 'pino'
 import { expect, test } from 'vitest'
-import { describeCause } from './log'
+import { describeCause, log } from './log'
+import { withoutRequestId, withRequestId } from './request-context'
+
+/** Returns what `act` logs, as lines of the real log. */
+async function logged(act: () => unknown): Promise<Record<string, unknown>[]> {
+  const lines: string[] = []
+  const streamSymbol = pino.symbols.streamSym as unknown as string
+  const logger = log as unknown as Record<string, { write: (line: string) => void }>
+  const stream = logger[streamSymbol]!
+  const { write } = stream
+  const { level } = log
+
+  try {
+    log.level = 'info'
+    stream.write = (line) => lines.push(line)
+    await act()
+  } finally {
+    stream.write = write
+    log.level = level
+  }
+
+  return lines.map((line) => JSON.parse(line))
+}
+
+test('each line has the ID of the request in which it is written, also later and concurrently', async () => {
+  const emitter = new EventEmitter()
+  const work = async (name: string) => {
+    await once(emitter, 'go')
+    log.warn({ name }, 'late')
+  }
+  const lines = await logged(async () => {
+    log.warn('outside')
+    const both = ['one', 'two'].map((name) =>
+      withRequestId(`request-${name}`, () => work(name)),
+    )
+    withRequestId('request-three', () =>
+      log.error({ requestId: 'its own', route: 'x' }, 'of the route'),
+    )
+    emitter.emit('go')
+    await Promise.all(both)
+  })
+  expect(lines.map(({ requestId, msg, name }) => [requestId, msg, name])).toEqual([
+    [undefined, 'outside', undefined],
+    ['its own', 'of the route', undefined],
+    ['request-one', 'late', 'one'],
+    ['request-two', 'late', 'two'],
+  ])
+})
+
+test('a line about something that serves several requests has no ID', async () => {
+  const lines = await logged(() =>
+    withRequestId('the-first-request', () => {
+      const connection = new EventEmitter()
+      connection.on('error', () => withoutRequestId(() => log.warn('lost')))
+      connection.emit('error')
+      log.warn('of the request')
+    }),
+  )
+  expect(lines.map(({ requestId }) => requestId)).toEqual([
+    undefined,
+    'the-first-request',
+  ])
+})
 
 test('the description of an error contains its stack frames, but no part of its message', () => {
   const { at, ...rest } = describeCause(

@@ -1,16 +1,26 @@
 import pino from 'pino'
 import { errorCode, loggableMessages, poolerRemedies } from './error-code'
+import { currentRequestId } from './request-context'
 
 /**
- * Writes JSON lines. Never log a client's input, except fields that lib/http/route.ts
- * validates.
+ * Writes JSON lines, with the ID of the request in which they are written. Never log a
+ * client's input, except fields that lib/http/route.ts validates.
  */
 export const log = pino({
-  level: process.env.LOG_LEVEL || 'info',
+  level: readLevel(process.env.LOG_LEVEL),
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label) => ({ level: label }) },
+  mixin: () => {
+    const requestId = currentRequestId()
+    return requestId === null ? {} : { requestId }
+  },
 })
+
+/** Any other level is `info`. lib/settings/env.ts rejects it later, with a clear message. */
+function readLevel(given = ''): string {
+  return /^(debug|info|warn|error|silent)$/.test(given.trim()) ? given.trim() : 'info'
+}
 
 /**
  * Returns the loggable parts of an error. Messages may quote values, so only some

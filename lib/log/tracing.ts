@@ -13,6 +13,7 @@ import {
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-node'
 import { describeCause, log } from './log'
+import { withoutRequestId } from './request-context'
 
 // The only attributes that are exported. Others can contain full URLs with a code or a
 // token.
@@ -65,7 +66,8 @@ class FilteringExporter extends OTLPTraceExporter {
     this.#hasWarned = true
     const { code } = error
     const status = typeof code === 'number' ? { status: code } : {}
-    log.warn({ ...status, cause: describeCause(error) }, 'spans could not be exported')
+    const line = { ...status, cause: describeCause(error) }
+    withoutRequestId(() => log.warn(line, 'spans could not be exported'))
   }
 }
 

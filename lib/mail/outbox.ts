@@ -1,4 +1,5 @@
 import type { Caller } from '../contract/caller'
+import type { Check } from '../contract/checks'
 import { mayUsePassword } from '../database/conditions'
 import {
   dateFromEpoch,
@@ -24,25 +25,28 @@ export type ClaimedMail = Pick<Caller, 'language' | 'device'> &
  */
 const claimSeconds = 120
 
+/** How soon an email is sent again that a busy mail server has not seen. */
+const busySeconds = 15
+
 /**
  * Queues a reset email for the user with one of these addresses. If the user may not use
- * a password, the link opens the sign-in page. Returns false above the caps or without
- * such a user. In both cases, it executes only one SELECT.
+ * a password, the link opens the sign-in page. Returns null, or the reason if nothing was
+ * queued: above the caps, or without such a user, it executes only one SELECT.
  */
 export async function queueResetMail(
   emails: string[],
   { language, device }: Caller,
   priority = 0,
-) {
+): Promise<Check | null> {
   return transaction(async (tx) => {
-    const userId = await findRecipient(tx, emails)
-    if (!userId) return false
+    const { userId, check } = await findRecipient(tx, emails)
+    if (userId === null) return check
 
     // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps
     // again, with a newer snapshot.
     const [user] = await tx.$queryRaw<{ mayUsePassword: boolean }[]>`
       SELECT ${mayUsePassword} AS "mayUsePassword" FROM users WHERE id = ${userId} AND disabled_at IS NULL FOR NO KEY UPDATE`
-    if (!user) return false
+    if (!user) return 'disabled'
 
     const kind: MailKindName = user.mayUsePassword ? 'reset' : 'sign-in'
     const queued = await tx.$executeRaw`
@@ -62,22 +66,30 @@ export async function queueResetMail(
       )
       SELECT id FROM renewed UNION ALL SELECT id FROM created`
 
-    return queued > 0
+    return queued > 0 ? null : 'mail_limit'
   })
 }
 
-/** Returns the ID of the user with one of these addresses, or null above the caps. */
-async function findRecipient(tx: Transaction, emails: string[]): Promise<string | null> {
+type Recipient = { userId: string; check: null } | { userId: null; check: Check }
+
+/** Returns the ID of the user with one of these addresses, or why there is no email. */
+async function findRecipient(tx: Transaction, emails: string[]): Promise<Recipient> {
   // No lock, because PostgreSQL writes locks to disk, and under load, the duration would
   // reveal that a user exists.
-  const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
+  type Candidate = { id: string | null; isKnown: boolean; isAllowed: boolean }
+  const [candidate] = await tx.$queryRaw<Candidate[]>`
     WITH candidate AS MATERIALIZED (
       SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
         ORDER BY email = ${emails[0]!} DESC LIMIT 1) AS id
     )
-    SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
+    SELECT id, EXISTS (SELECT FROM users WHERE email = ANY (${emails})) AS "isKnown",
+      ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed"
+    FROM candidate`
 
-  return candidate?.isAllowed ? candidate.id : null
+  const { id, isKnown, isAllowed } = candidate!
+  if (id === null) return { userId: null, check: isKnown ? 'disabled' : 'unknown_user' }
+
+  return isAllowed ? { userId: id, check: null } : { userId: null, check: 'mail_limit' }
 }
 
 /**
@@ -210,6 +222,18 @@ export async function retryLater(
 
   // without a row, the email was withdrawn or claimed by another sender
   return mail?.isDue ?? true
+}
+
+/**
+ * Schedules a claimed email for a few seconds later, because the mail server was busy.
+ * Does not count the attempt.
+ */
+export async function postpone({ id, attempts }: MailClaim): Promise<void> {
+  // A claim subtracts only what it has added itself, so a later claim still has a higher
+  // number than a claim that has not ended.
+  await prisma().$executeRaw`
+    UPDATE mails SET attempts = attempts - 1, due_at = now() + make_interval(secs => ${busySeconds})
+    WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 
 /**

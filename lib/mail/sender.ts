@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEmailAddress } from '../contract/email-address'
 import { describeCause, log } from '../log/log'
+import { withoutRequestId } from '../log/request-context'
 import { env } from '../settings/env'
 import { type MailKind, mailKinds } from './kinds'
 import { compose } from './messages'
-import { type ClaimedMail, claimMail, finish, retryLater } from './outbox'
+import { type ClaimedMail, claimMail, finish, postpone, retryLater } from './outbox'
 import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
-const maxWorkers = 4
 const intervalMs = 15_000
 // a Vercel function may run for 30 s, and part of that has passed
 const functionMs = 20_000
@@ -40,14 +40,19 @@ export async function sendAfterRequest(): Promise<void> {
 }
 
 /**
- * Sends emails until none is due, up to four at a time. Never throws. Returns how many
- * emails it tried to send.
+ * Sends emails until none is due or the mail server is busy, up to SMTP_MAX_CONNECTIONS
+ * at a time. Never throws. Returns how many emails it tried to send.
  */
-export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
+export function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
+  // Most of the emails are not those of the request in which this runs.
+  return withoutRequestId(() => work(withinMs))
+}
+
+async function work(withinMs: number): Promise<number> {
   const endsAt = performance.now() + withinMs
 
   // the other workers send all due emails
-  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0
+  if ((globals.mailWorkers ?? 0) >= env().SMTP_MAX_CONNECTIONS) return 0
 
   globals.mailWorkers = (globals.mailWorkers ?? 0) + 1
   let count = 0
@@ -60,8 +65,9 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
       count++
 
       // otherwise, the next email would wait and reveal this one
-      others.push(sendDueMails(endsAt - performance.now()))
-      await sendClaimed(mail, endsAt - performance.now() - storeMs)
+      others.push(work(endsAt - performance.now()))
+      const isBusy = await sendClaimed(mail, endsAt - performance.now() - storeMs)
+      if (isBusy) break
     }
   } catch (error) {
     log.error(
@@ -77,16 +83,18 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
   return count
 }
 
-async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
+/** Tries to send a claimed email. Returns whether the mail server is busy. */
+async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<boolean> {
   const { kind, attempts: attempt } = mail
   const address = parseEmailAddress(mail.email)
 
   if (mail.ageSeconds > mailKinds[kind].lifetimeSeconds || !address) {
     await finish(mail, 'gave_up')
-    return log.error(
+    log.error(
       { mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' },
       'an email was given up',
     )
+    return false
   }
 
   try {
@@ -98,11 +106,14 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
     }
     await sendMail(address, composeWithLink, withinMs)
   } catch (error) {
-    return handleFailure(mail, error)
+    await handleFailure(mail, error)
+    return error instanceof MailError && error.verdict === 'busy'
   }
 
   await finish(mail, 'sent')
   log.info({ mail: kind, attempt }, 'an email was sent')
+
+  return false
 }
 
 async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
@@ -118,6 +129,11 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
     attempt,
     code: failure?.cause.code,
     smtpCode: failure?.cause.responseCode,
+  }
+
+  if (failure?.verdict === 'busy') {
+    await postpone(mail)
+    return log.warn(line, 'the mail server is busy: the email is tried again soon')
   }
 
   const isRejected = failure?.verdict === 'rejected'

@@ -17,9 +17,10 @@ export class MailError extends Error {
   override readonly name = 'MailError'
   /**
    * `rejected`: no retry will help. `ours`: our settings or our mail server failed.
-   * `temporary`: a retry may help.
+   * `temporary`: a retry may help. `busy`: the mail server accepts no email now, such as
+   * above its limit of connections. It has not seen this email.
    */
-  readonly verdict: 'rejected' | 'ours' | 'temporary'
+  readonly verdict: 'rejected' | 'ours' | 'temporary' | 'busy'
 
   constructor(
     override readonly cause: Error & {
@@ -29,12 +30,14 @@ export class MailError extends Error {
     },
   ) {
     super('The email was not sent.')
-    const { code = '', command = '', responseCode } = cause
+    const { code = '', command = '', responseCode = 0 } = cause
     const isAboutThisMail =
       ['EENVELOPE', 'EMESSAGE'].includes(code) && ['RCPT TO', 'DATA'].includes(command)
+    const isTransient = responseCode >= 400 && responseCode < 500 // RFC 5321 §4.2.1
 
-    if (!isAboutThisMail || !responseCode) this.verdict = 'ours'
-    else this.verdict = responseCode >= 500 ? 'rejected' : 'temporary'
+    if (isAboutThisMail && isTransient) this.verdict = 'temporary'
+    else if (isAboutThisMail && responseCode >= 500) this.verdict = 'rejected'
+    else this.verdict = isTransient ? 'busy' : 'ours'
   }
 }
 

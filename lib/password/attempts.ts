@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { Check } from '../contract/checks'
 import {
   ApiError,
   tooManyCodesMessage,
@@ -24,7 +25,8 @@ export type Attempt =
  */
 export type Counted = { keys: string[]; endsAt: number }
 
-type Limit = { key: string; limit: number }
+/** `check`: the reason in the log of an attempt above the limit. */
+type Limit = { key: string; limit: number; check: Check }
 
 type Counter = {
   key: string
@@ -47,8 +49,8 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = await count(limits)
   deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt deletes the rest
 
-  const limitByKey = new Map(limits.map(({ key, limit }) => [key, limit]))
-  const exceeded = counters.filter(({ key, count }) => count > limitByKey.get(key)!)
+  const limitByKey = new Map(limits.map((limit) => [limit.key, limit]))
+  const exceeded = counters.filter(({ key, count }) => count > limitByKey.get(key)!.limit)
   const counted = { keys: [...limitByKey.keys()], endsAt: counters[0]!.endsAt }
   if (exceeded.length === 0) return counted
 
@@ -59,6 +61,7 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   throw new ApiError('RATE_LIMITED', {
     message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
     retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
+    check: limitByKey.get(exceeded[0]!.key)!.check,
   })
 }
 
@@ -143,30 +146,40 @@ function listLimits(attempt: Attempt): Limit[] {
   } = passwordLimits
 
   if ('secondFactorOf' in attempt)
-    return [limitBy(perSecondFactor, 'second factor', attempt.secondFactorOf)]
+    return [
+      limitBy('second_factor_limit', perSecondFactor, [
+        'second factor',
+        attempt.secondFactorOf,
+      ]),
+    ]
 
   const { account, network, browser } = attempt
   if (browser !== null)
     return [
-      limitBy(perKnownBrowser, 'browser', account, browser),
-      limitBy(perAccount, 'browsers', account),
+      limitBy('browser_limit', perKnownBrowser, ['browser', account, browser]),
+      limitBy('browsers_limit', perAccount, ['browsers', account]),
     ]
 
   return [
-    limitBy(perAccountAndNetwork, 'account and network', account, network),
-    limitBy(perAccount, 'account', account),
-    limitBy(perNetwork, 'network', network),
+    limitBy('account_network_limit', perAccountAndNetwork, [
+      'account and network',
+      account,
+      network,
+    ]),
+    limitBy('account_limit', perAccount, ['account', account]),
+    limitBy('network_limit', perNetwork, ['network', network]),
   ]
 }
 
+function limitBy(check: Check, limit: number, what: string[]): Limit {
+  return { key: makeKey(what), limit, check }
+}
+
 /**
- * Returns a counter. Its key is an HMAC, so that the table does not show who tried to
- * sign in, or from where.
+ * Returns the key of a counter, in hex. It is an HMAC, so that the table does not show
+ * who tried to sign in, or from where.
  */
-function limitBy(limit: number, ...what: string[]): Limit {
+export function makeKey(what: (string | null)[]): string {
   const { attemptKey } = env().SESSION_SIGNING_KEYS
-  return {
-    key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'),
-    limit,
-  }
+  return createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex')
 }

@@ -50,5 +50,8 @@ export async function changePassword(
   })
 
   if (count === 0)
-    throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+    throw new ApiError('SIGN_IN_INVALID', {
+      message: wrongPasswordMessage,
+      check: 'user_changed',
+    })
 }

@@ -45,7 +45,8 @@ export async function mailResetLink(emails: string[], caller: Caller): Promise<v
 
   for (const ms of [...retryAfterMs, null]) {
     try {
-      await queueResetMail(emails, caller, priority)
+      const check = await queueResetMail(emails, caller, priority)
+      if (check) log.info({ check }, 'no reset email was queued')
       break
     } catch (error) {
       if (ms === null || priority >= retriedPerNetwork) {

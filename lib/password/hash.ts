@@ -15,7 +15,9 @@ const maxWaiting = 24 * concurrency
 const queue = new PQueue({ concurrency })
 
 async function enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (queue.size >= maxWaiting) throw new ApiError('SERVICE_UNAVAILABLE')
+  if (queue.size >= maxWaiting)
+    throw new ApiError('SERVICE_UNAVAILABLE', { check: 'hash_queue' })
+
   return queue.add(work)
 }
 
@@ -57,6 +59,11 @@ export function verifyPassword(
 
     return null
   })
+}
+
+/** Whether `verifyPassword` supports a stored hash. */
+export function isVerifiable(stored: string): boolean {
+  return verifiableHash(stored) !== null
 }
 
 /**

@@ -4,41 +4,30 @@ import { prisma } from '../database/prisma'
 import { describeCause, log } from '../log/log'
 import { sendAfterRequest } from '../mail/sender'
 import { sendsMail } from '../settings/env'
+import { makeKey } from './attempts'
 import { readKnownBrowser } from './known-browser'
 import { readAccount } from './sign-in'
 
 const maxMailsPerDay = 10 // for programs, which sign in often and send no cookie
 
+type Session = { userId: string; sessionId: string }
+
 /**
  * Emails a user after a sign-in with the password in a new browser, except after the
- * first sign-in. Never throws.
+ * first sign-in. Sends one email a day about the same device and network, because some
+ * browsers forget their cookies. Never throws.
  */
-export async function mailNewDevice(
-  { userId, sessionId }: { userId: string; sessionId: string },
-  { knownBrowser, language, device }: Caller,
-): Promise<void> {
+export async function mailNewDevice(session: Session, caller: Caller): Promise<void> {
   if (!sendsMail()) return
 
   try {
     const { email } = await prisma().user.findUniqueOrThrow({
-      where: { id: userId },
+      where: { id: session.userId },
       select: { email: true },
     })
+    const known = readKnownBrowser(caller.knownBrowser, readAccount(email))
 
-    const signedInAt =
-      readKnownBrowser(knownBrowser, readAccount(email))?.signedInAt ?? null
-
-    // All sessions since a recent change of the password are still stored. If there is no
-    // other, this is the first.
-    const queued = await prisma().$executeRaw`
-      INSERT INTO mails (kind, user_id, language, device)
-      SELECT 'new-device', id, ${language}, ${device} FROM users
-      WHERE id = ${userId} AND (${signedInAt}::float8 IS NULL OR password_changed_at > to_timestamp(${signedInAt}))
-        AND (coalesce(password_changed_at, created_at) < now() - make_interval(secs => ${lifetimes.session})
-          OR EXISTS (SELECT FROM sessions WHERE user_id = ${userId}::uuid AND id <> ${sessionId}::uuid))
-        AND ${maxMailsPerDay} > (SELECT count(*) FROM mails
-          WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')`
-
+    const queued = await queueNotice(session, caller, known?.signedInAt ?? null)
     if (queued > 0) await sendAfterRequest()
   } catch (error) {
     log.error(
@@ -46,4 +35,36 @@ export async function mailNewDevice(
       'an email about a new device could not be queued',
     )
   }
+}
+
+/**
+ * Queues an email, unless this browser has signed in with the current password. Returns
+ * the number of queued emails.
+ */
+function queueNotice(
+  { userId, sessionId }: Session,
+  { language, device, network }: Caller,
+  signedInAt: number | null,
+): Promise<number> {
+  const notified = makeKey(['new device', userId, device, network])
+
+  // All sessions since a recent change of the password are still stored. If there is no
+  // other, this is the first. The row in `password_attempts` makes concurrent sign-ins
+  // queue only one email.
+  return prisma().$executeRaw`
+    WITH signed_in AS MATERIALIZED (
+      SELECT id FROM users
+      WHERE id = ${userId} AND (${signedInAt}::float8 IS NULL OR password_changed_at > to_timestamp(${signedInAt}))
+        AND (coalesce(password_changed_at, created_at) < now() - make_interval(secs => ${lifetimes.session})
+          OR EXISTS (SELECT FROM sessions WHERE user_id = ${userId}::uuid AND id <> ${sessionId}::uuid))
+        AND ${maxMailsPerDay} > (SELECT count(*) FROM mails
+          WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')
+    ), first_today AS (
+      INSERT INTO password_attempts AS stored (key_hash, count, expires_at)
+      SELECT decode(${notified}, 'hex'), 1, now() + interval '1 day' FROM signed_in
+      ON CONFLICT (key_hash) DO UPDATE SET expires_at = EXCLUDED.expires_at WHERE stored.expires_at <= now()
+      RETURNING key_hash
+    )
+    INSERT INTO mails (kind, user_id, language, device)
+    SELECT 'new-device', id, ${language}, ${device} FROM signed_in WHERE EXISTS (SELECT FROM first_today)`
 }

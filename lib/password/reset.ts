@@ -1,4 +1,5 @@
 import { type Caller, unknownCaller } from '../contract/caller'
+import type { Check } from '../contract/checks'
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { hashSecret, newSecret } from '../crypto/token'
@@ -10,8 +11,6 @@ import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
 import { hashNewPassword, passwordFormatError } from './new-password'
 import { insertResetToken } from './reset-token'
-
-const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
 
 const maxAttempts = 30 // a rejected password counts, because checking it takes CPU time
 
@@ -55,18 +54,36 @@ export async function resetPassword(
   // Counted first, because concurrent requests would otherwise all pass the limit. Not
   // counted if the format is wrong.
   const user = await countAttempt(tokenHash, formatError ? 0 : 1)
-  if (!user) throw invalidToken()
+  if (!user) throw await rejectToken(tokenHash)
   if (formatError) throw formatError
 
   const { userId, email } = user
   const passwordHash = await hashCounted(tokenHash, password, email)
   const changed = await spendToken(tokenHash, userId, passwordHash, caller)
-  if (!changed) throw invalidToken() // for example, a concurrent request used the token
+  if (!changed) throw await rejectToken(tokenHash) // for example, a concurrent request used the token
 
   return { userId }
 }
 
 type Hash = Uint8Array<ArrayBuffer>
+
+/**
+ * Returns the error for a token that can't be used, with the reason for the log. The
+ * statement is the same for all reasons.
+ */
+async function rejectToken(tokenHash: Hash): Promise<ApiError> {
+  const [token] = await prisma().$queryRaw<{ check: Check }[]>`
+    SELECT CASE WHEN used_at IS NOT NULL THEN 'token_used' WHEN NOT ${isUnexpired} THEN 'token_expired'
+        WHEN attempts >= ${maxAttempts} THEN 'token_attempts'
+        WHEN (SELECT disabled_at IS NOT NULL FROM users WHERE id = user_id) THEN 'disabled'
+        WHEN (SELECT NOT ${mayUsePassword} FROM users WHERE id = user_id) THEN 'sso_only'
+        ELSE 'token_changed' END AS check
+    FROM reset_tokens WHERE token_hash = ${tokenHash}`.catch(NothingChanged.rethrow)
+
+  const check = token?.check ?? 'token_unknown'
+
+  return invalid(['token'], 'invalid_or_expired', invalidTokenMessage, check)
+}
 
 /** Adds attempts to a usable token. Returns its user, or null. */
 async function countAttempt(tokenHash: Hash, attempts: number) {

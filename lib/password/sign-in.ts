@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Caller } from '../contract/caller'
+import type { Check } from '../contract/checks'
 import { emailForms, parseEmail } from '../contract/email-address'
 import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/errors'
 import { mayUsePassword } from '../database/conditions'
@@ -17,7 +18,7 @@ import {
 } from '../session/start'
 import { issueTokens, type SessionTokens } from '../session/tokens'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
-import { verifyPassword } from './hash'
+import { isVerifiable, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 
 export type SignIn = SessionTokens & {
@@ -31,6 +32,10 @@ type StoredUser = {
   passwordHash: string
   hasSecondFactor: boolean
 }
+
+/** `check`: why the user may not use a password, or null. */
+type FoundUser = Omit<StoredUser, 'passwordHash'> &
+  ({ passwordHash: string; check: null } | { passwordHash: string | null; check: Check })
 
 /**
  * Starts a session. Throws as in the contract. A failure takes the same work whether or
@@ -49,7 +54,7 @@ export async function signIn(
   // have changed the hash meanwhile.
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
-    if (!user) break
+    if (typeof user === 'string') throw new ApiError('SIGN_IN_INVALID', { check: user })
 
     if (user.hasSecondFactor) {
       const challenge = await challengeUser(user)
@@ -57,7 +62,7 @@ export async function signIn(
 
       if (user.upgraded) await upgrade(user, user.upgraded)
       await releaseAttempt(attempt)
-      throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
+      throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge, check: 'second_factor' })
     }
 
     const session = await start(user, caller, attempt)
@@ -70,7 +75,7 @@ export async function signIn(
     return { ...session, knownBrowser }
   }
 
-  throw new ApiError('SIGN_IN_INVALID')
+  throw new ApiError('SIGN_IN_INVALID', { check: 'user_changed' })
 }
 
 /**
@@ -95,22 +100,47 @@ export async function identifyAttempt(
 }
 
 /**
- * Returns the user if the password is correct, otherwise null. Releases the attempt after
- * an error.
+ * Returns the user if the password is correct, otherwise the reason. Releases the attempt
+ * after an error.
  */
-async function verify(emails: string[], password: string, attempt: Counted) {
+async function verify(
+  emails: string[],
+  password: string,
+  attempt: Counted,
+): Promise<(StoredUser & { upgraded: string | null }) | Check> {
   try {
-    const [user] = await prisma().$queryRaw<StoredUser[]>`
-      SELECT id AS "userId", email, password_hash AS "passwordHash", second_factor_at IS NOT NULL AS "hasSecondFactor"
-      FROM users
-      WHERE email = ANY (${emails}) AND disabled_at IS NULL AND ${mayUsePassword} AND password_hash IS NOT NULL
-      ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NothingChanged.rethrow)
-    const verified = await verifyPassword(password, user?.passwordHash ?? null)
-    return user && verified && { ...user, ...verified }
+    const user = await findUser(emails)
+
+    // The same work for every reason, and the statement is the same too.
+    const hash = user?.check === null ? user.passwordHash : null
+    const verified = await verifyPassword(password, hash)
+
+    if (!user) return 'unknown_user'
+    if (user.check !== null) return user.check
+    if (!verified)
+      return isVerifiable(user.passwordHash) ? 'wrong_password' : 'unknown_hash'
+
+    return { ...user, ...verified }
   } catch (error) {
     await releaseAttempt(attempt)
     throw error
   }
+}
+
+/** Returns the user with one of these addresses, preferably one who may use a password. */
+async function findUser(emails: string[]): Promise<FoundUser | null> {
+  const [user] = await prisma().$queryRaw<FoundUser[]>`
+    SELECT * FROM (
+      SELECT id AS "userId", email, password_hash AS "passwordHash", second_factor_at IS NOT NULL AS "hasSecondFactor",
+        CASE WHEN disabled_at IS NOT NULL THEN 'disabled' WHEN NOT ${mayUsePassword} THEN 'sso_only'
+          WHEN password_hash IS NULL THEN 'no_password' END AS "check"
+      FROM users WHERE email = ANY (${emails})
+    ) AS found
+    ORDER BY "check" IS NULL DESC, email = ${emails[0]!} DESC LIMIT 1`.catch(
+    NothingChanged.rethrow,
+  )
+
+  return user ?? null
 }
 
 /**
@@ -140,8 +170,11 @@ export async function checkPassword(
   const attempt = await consumeAttempt(tried)
 
   const user = await verify([email], password, attempt)
-  if (user?.userId !== userId)
-    throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+  if (typeof user === 'string' || user.userId !== userId)
+    throw new ApiError('SIGN_IN_INVALID', {
+      message: wrongPasswordMessage,
+      check: typeof user === 'string' ? user : 'user_changed',
+    })
 
   await releaseAttempt(attempt)
 

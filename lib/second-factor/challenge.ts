@@ -1,4 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { Check } from '../contract/checks'
 import type { Challenge } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { readUuid } from '../crypto/token'
@@ -33,9 +34,9 @@ export function makeChallenge(user: UserWithFactor): Challenge {
 /** The user of a valid challenge, and the ID of the one session that it can start. */
 export type Challenged = UserWithFactor & { sessionId: string }
 
-/** Returns the user of a challenge that is still valid, or null. */
-export async function findChallenged(challenge: string): Promise<Challenged | null> {
-  if (!/^[\w-]{88}$/.test(challenge)) return null
+/** Returns the user of a challenge that is still valid, otherwise the reason. */
+export async function findChallenged(challenge: string): Promise<Challenged | Check> {
+  if (!/^[\w-]{88}$/.test(challenge)) return 'challenge_unknown'
 
   const bytes = Buffer.from(challenge, 'base64url')
   const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
@@ -44,13 +45,14 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   )
   const user = await findFactor(userId!)
   const expiresAt = signed.readUInt32BE(2 * idBytes)
-  if (!user?.enabledAt || user.now >= expiresAt) return null
+  if (!user?.enabledAt) return 'challenge_changed'
+  if (user.now >= expiresAt) return 'challenge_expired'
 
   const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) =>
     timingSafeEqual(mac(key, signed, user), given),
   )
 
-  return isValid ? { ...user, sessionId: sessionId! } : null
+  return isValid ? { ...user, sessionId: sessionId! } : 'challenge_changed'
 }
 
 /**
@@ -61,8 +63,10 @@ export async function findBrowserChallenge(
   headers: Headers,
 ): Promise<{ challenge: string; email: string } | null> {
   const challenge = readCookie(headers, 'challenge')
-  const user = challenge && (await findChallenged(challenge))
-  return user ? { challenge, email: user.email } : null
+  if (!challenge) return null
+
+  const user = await findChallenged(challenge)
+  return typeof user === 'string' ? null : { challenge, email: user.email }
 }
 
 function mac(

@@ -33,10 +33,11 @@ export async function startEnrolment(
   caller: Caller,
 ) {
   const user = await findFactor(session.userId)
-  if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (user?.enabledAt)
+    throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'factor_on' })
 
   await checkPassword(session, password, caller)
-  if (!user) throw new ApiError('SIGN_IN_INVALID')
+  if (!user) throw new ApiError('SIGN_IN_INVALID', { check: 'user_changed' })
 
   const secret = await newTotpSecret()
   const expiresAt = user.now + lifetimes.secondFactorStep
@@ -62,23 +63,24 @@ export async function findStartedEnrolment(
   const user = enrolment && (await findFactor(session.userId))
   if (!user || user.enabledAt) return null
 
-  const secret = await openEnrolment(session, enrolment, user.now)
-  if (!secret) return null
+  const opened = await openEnrolment(session, enrolment)
+  if (!opened || user.now >= opened.expiresAt) return null
+
+  const { secret } = opened
 
   return { secret, uri: await totpUri(secret, user.email), enrolment }
 }
 
-/** Returns the secret of an enrolment that is valid for this session, or null. */
+/**
+ * Returns the secret in an enrolment of this session, and its expiry in seconds since
+ * 1970. Null for any other text.
+ */
 async function openEnrolment(
   session: LiveSession,
   enrolment: string,
-  now: number,
-): Promise<string | null> {
+): Promise<{ secret: string; expiresAt: number } | null> {
   const opened = await decrypt(enrolment, composePurpose(session))
-  if (opened === null) return null
-
-  const { secret, expiresAt } = JSON.parse(opened)
-  return now < expiresAt ? secret : null
+  return opened === null ? null : JSON.parse(opened)
 }
 
 type Enrolment = { enrolment: string; code: string }
@@ -93,17 +95,23 @@ export async function confirmEnrolment(
   caller: Caller,
 ) {
   const user = await findFactor(session.userId)
-  if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (user?.enabledAt)
+    throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'factor_on' })
 
-  const secret = user && (await openEnrolment(session, given.enrolment, user.now))
-  if (!secret) throw new ApiError('CHALLENGE_INVALID')
+  const opened = await openEnrolment(session, given.enrolment)
+  if (!opened) throw new ApiError('CHALLENGE_INVALID', { check: 'enrolment_unknown' })
+  if (!user) throw new ApiError('CHALLENGE_INVALID', { check: 'sso_only' })
+  if (user.now >= opened.expiresAt)
+    throw new ApiError('CHALLENGE_INVALID', { check: 'enrolment_expired' })
+
+  const { secret } = opened
 
   const [step] = await stepsOfCode(secret, given.code, user.now)
   if (step === undefined) throw invalidCode({ code: given.code })
 
   const recoveryCodes = newRecoveryCodes()
   const changed = await enrol(user, session, { secret, step, recoveryCodes }, caller)
-  if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'user_changed' })
 
   return { recoveryCodes }
 }
@@ -230,7 +238,8 @@ async function executeWithProof(
 ) {
   const { password, ...given } = proof
   const user = await findFactor(session.userId)
-  if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  if (!user?.enabledAt)
+    throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'factor_off' })
 
   await checkPassword(session, password, caller)
   const { proof: proven, attempt } = await checkCode(user, given, caller)

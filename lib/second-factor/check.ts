@@ -1,4 +1,5 @@
 import type { Caller } from '../contract/caller'
+import type { Check } from '../contract/checks'
 import { ApiError, errors } from '../contract/errors'
 import {
   maxSecondFactorFailures,
@@ -79,13 +80,13 @@ async function countFailure(userId: string, given: Given) {
 
   // the second factor was switched off meanwhile
   const factor = await findFactor(userId)
-  if (!factor?.enabledAt) throw invalidCode(given)
+  if (!factor?.enabledAt) throw invalidCode(given, false, 'factor_off')
 
   log.warn(
     { userId },
     'a second factor is locked: a recovery code unlocks it, or npm run users',
   )
-  throw new ApiError('SECOND_FACTOR_LOCKED')
+  throw new ApiError('SECOND_FACTOR_LOCKED', { check: 'factor_locked' })
 }
 
 /**
@@ -151,13 +152,14 @@ export async function unspendable(
   return invalidCode(given, found > 0)
 }
 
-/** Creates a SECOND_FACTOR_INVALID. */
-export function invalidCode({ code }: Given, isUsed = false): ApiError {
+/** Creates a SECOND_FACTOR_INVALID. Without a `check`, the log has the code of the issue. */
+export function invalidCode({ code }: Given, isUsed = false, check?: Check): ApiError {
   const message = isUsed
     ? 'This code was already used. Use another one.'
     : errors.SECOND_FACTOR_INVALID.message
   const path = [code === undefined ? 'recoveryCode' : 'code']
   return new ApiError('SECOND_FACTOR_INVALID', {
     issues: [{ path, code: isUsed ? 'used_code' : 'wrong_code', message }],
+    ...(check && { check }),
   })
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { cleanCode } from '../contract/typed-text'
 import { hashSecret } from '../crypto/token'
 import { env } from '../settings/env'
 
@@ -26,17 +27,14 @@ export async function totpUri(secret: string, email: string): Promise<string> {
 
 /**
  * Returns which of the three time steps around `now` (in seconds) have this code. Accepts
- * Arabic-Indic digits.
+ * the digits of every script and any grouping, as `cleanCode` describes.
  */
 export async function stepsOfCode(
   secret: string,
   text: string,
   now: number,
 ): Promise<number[]> {
-  const toAsciiDigit = (character: string) => String(character.charCodeAt(0) & 15)
-  const token = text
-    .replace(/[\s-]/g, '')
-    .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, toAsciiDigit)
+  const token = cleanCode(text)
   if (!/^\d{6}$/.test(token)) return [] // the library throws for other characters
 
   const { HOTP, Secret } = await import('otpauth')
@@ -62,10 +60,13 @@ export function newRecoveryCodes(): string[] {
 }
 
 /**
- * Returns the SHA-256 of a typed recovery code. Accepts any case, any grouping, O for 0,
- * and I and L for 1.
+ * Returns the SHA-256 of a typed recovery code. Accepts any case, any grouping, full-width
+ * letters, letters with accents, O for 0, and I and L for 1.
  */
 export function hashRecoveryCode(text: string): Uint8Array<ArrayBuffer> {
-  const typed = text.replace(/[\s-]/g, '').toUpperCase()
+  // without marks, because the capital of a Turkish i has a dot
+  const plain = cleanCode(text).normalize('NFKD').replace(/\p{M}/gu, '')
+  const typed = plain.toUpperCase()
+
   return hashSecret(typed.replaceAll('O', '0').replace(/[IL]/g, '1'))
 }

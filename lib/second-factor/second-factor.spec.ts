@@ -38,17 +38,28 @@ test.each([
   },
 )
 
-test('a code may contain only digits, Arabic digits, spaces and hyphens', async () => {
-  for (const typed of ['287 082', ' 287-082\n', '٢٨٧٠٨٢', '۲۸۷۰۸۲', '2 8 7 0 8 2'])
+test('a code may contain only digits of any script, spaces, punctuation and what is invisible', async () => {
+  for (const typed of [
+    '287 082',
+    ' 287-082\n',
+    '287.082',
+    '٢٨٧٠٨٢',
+    '۲۸۷۰۸۲',
+    '２８７０８２',
+    '28708२',
+    '28 70\u200B82',
+    '287\u2010082',
+    '2 8 7 0 8 2',
+  ])
     expect(await stepsOfCode(rfcSecret, typed, 59), typed).toEqual([1])
   for (const typed of [
     '',
     '28708',
     '2870820',
     '94287082',
-    '28708२',
     '287082x',
-    '２８７０８２',
+    '28708²',
+    '28708b',
     '-',
     '287083',
   ])
@@ -96,9 +107,17 @@ test('ten recovery codes are different, and spelling variants have the same hash
     '7k3m9q xat2vd hbirw8 ofjcne',
     '7K3M9QXAT2VDHBLRW8OFJCNE',
     ' 7K3M9Q-XAT2VD-HB1RW8-0FJCNE\n',
+    '7K3M9Q\u2010XAT2VD\u2013HB1RW8\u2014OFJCNE', // dashes of a word processor
+    '7K3M9Q\u2212XAT2VD\u30FCHB1RW8\u00AD0FJCNE', // a minus sign, a long vowel mark
+    '\uFEFF7K3M9Q\u200B-XAT2VD-\u2060HB1RW8-0FJCNE\u200E',
+    '７Ｋ３Ｍ９Ｑ－ｘａｔ２ｖｄ－ＨＢＩＲＷ８－ｏＦＪＣＮＥ',
+    '٧K٣M٩Q.XAT٢VD.HBıRW٨.٠FJCNE', // Arabic digits, a Turkish i
+    '7K3M9Q XAT2VD HBİRW8 0FJCNE',
+    '“7K3M9Q-XAT2VD-HB1RW8-0FJCNE”,',
   ])
     expect(hashRecoveryCode(typed)).toEqual(stored)
-  expect(hashRecoveryCode('7K3M9Q-XAT2VD-HB1RW8-0FJCNF')).not.toEqual(stored)
+  for (const wrong of ['7K3M9Q-XAT2VD-HB1RW8-0FJCNF', '7K3M9Q-XAT2VD-HB1RW8-0FJCNEЖ'])
+    expect(hashRecoveryCode(wrong)).not.toEqual(stored)
 })
 
 test('every key decrypts only for the purpose of the encryption, and a changed ciphertext is rejected', async () => {

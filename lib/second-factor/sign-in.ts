@@ -25,7 +25,7 @@ export async function signInWithSecondFactor(
   caller: Caller,
 ): Promise<SignIn> {
   const user = await findChallenged(challenge)
-  if (!user) throw new ApiError('CHALLENGE_INVALID')
+  if (typeof user === 'string') throw new ApiError('CHALLENGE_INVALID', { check: user })
 
   const { proof, attempt } = await checkCode(user, given, caller)
 
@@ -43,7 +43,8 @@ export async function signInWithSecondFactor(
     }
 
   const challenged = await findChallenged(challenge)
-  if (!challenged) throw new ApiError('CHALLENGE_INVALID')
+  if (typeof challenged === 'string')
+    throw new ApiError('CHALLENGE_INVALID', { check: challenged })
 
   throw await unspendable(user.userId, given, proof)
 }
@@ -76,7 +77,7 @@ async function startSession(
     )
   } catch (error) {
     // unique_violation: the challenge has already started a session
-    if (errorCode(error as Error) === '23505') throw new ApiError('CHALLENGE_INVALID')
-    throw error
+    if (errorCode(error as Error) !== '23505') throw error
+    throw new ApiError('CHALLENGE_INVALID', { check: 'challenge_used' })
   }
 }

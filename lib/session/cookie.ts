@@ -3,15 +3,19 @@ import { newSecret } from '../crypto/token'
 import { isHttps } from '../settings/env'
 import type { SessionTokens } from './tokens'
 
-type CookieName =
-  | 'session'
-  | 'refresh'
-  | 'browser'
-  | 'known'
-  | 'challenge'
-  | 'enrolment'
-  | 'ask'
-  | 'again'
+/** All cookies of this service but the language. */
+export const cookieNames = [
+  'session',
+  'refresh',
+  'browser',
+  'known',
+  'challenge',
+  'enrolment',
+  'ask',
+  'again',
+] as const
+
+type CookieName = (typeof cookieNames)[number]
 
 /**
  * Returns the full name of a cookie. The prefix prevents subdomains from setting it (RFC

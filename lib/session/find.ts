@@ -1,6 +1,8 @@
+import type { Check } from '../contract/checks'
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { beganWithPassword, isUnexpired, mayUsePassword } from '../database/conditions'
+import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { readCookie } from './cookie'
 import {
@@ -36,7 +38,7 @@ export const isUserAllowed = Prisma.sql`(
 export async function requireSession(
   headers: Headers,
 ): Promise<LiveSession & { tokenExpiresAt: Date }> {
-  return requireLive(await readSessionToken(headers))
+  return requireLive(await readSessionToken(headers), headers)
 }
 
 /**
@@ -49,13 +51,65 @@ export async function readSessionToken(
   return token ? verifySessionToken(token) : null
 }
 
-/** Returns the live session of a JWT's claims. Throws SESSION_INVALID if it has ended. */
+/**
+ * Returns the live session of the claims that `readSessionToken` has read. Throws
+ * SESSION_INVALID if there is none.
+ */
 export async function requireLive(
   claims: PresentedClaims | null,
+  headers: Headers,
 ): Promise<LiveSession & { tokenExpiresAt: Date }> {
   const session = await findSessionByClaims(claims)
-  if (!session) throw new ApiError('SESSION_INVALID')
+  if (!session)
+    throw new ApiError('SESSION_INVALID', { check: await explainSessionToken(headers) })
+
   return session
+}
+
+/** Returns why the session JWT in a request has no live session, for the log. */
+async function explainSessionToken(headers: Headers): Promise<Check> {
+  const token = readBearer(headers) ?? readCookie(headers, 'session')
+  if (!token) return 'token_missing'
+
+  const claims = await verifySessionToken(token, { mayHaveExpired: true })
+  if (!claims) return 'token_unknown'
+  if (claims.expiresAt <= new Date()) return 'token_expired'
+
+  return explainSession(claims.sessionId)
+}
+
+/** Returns why a refresh token can't renew its session, for the log. */
+export async function explainRefreshToken(refreshToken: string | null): Promise<Check> {
+  if (!refreshToken) return 'token_missing'
+
+  const presented = readRefreshToken(refreshToken)
+  if (!presented) return 'token_unknown'
+
+  return explainSession(presented.sessionId, presented.generation)
+}
+
+/**
+ * Returns why a session was rejected. With the `generation` of a refresh token, also why
+ * it can't be renewed. The statement is the same for all reasons.
+ */
+async function explainSession(
+  sessionId: string,
+  generation: number | null = null,
+): Promise<Check> {
+  const [session] = await prisma().$queryRaw<{ check: Check }[]>`
+    SELECT CASE WHEN revoked_at IS NOT NULL THEN 'session_ended' WHEN NOT ${isUnexpired} THEN 'session_expired'
+        WHEN ${isParentLive(Prisma.sql`sessions.parent_id`)} IS NOT TRUE THEN 'parent_ended'
+        WHEN (SELECT disabled_at IS NOT NULL FROM users WHERE users.id = user_id) THEN 'disabled'
+        WHEN renewable_until <= now() THEN 'not_renewable'
+        WHEN ${isUserAllowed} IS NOT TRUE THEN 'sso_only'
+        WHEN connection_id IS NOT NULL AND (
+          SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id) IS NOT TRUE THEN 'connection'
+        WHEN generation < ${generation}::int THEN 'token_newer'
+        WHEN generation > ${generation}::int THEN 'token_used'
+        ELSE 'session_changed' END AS check
+    FROM sessions WHERE id = ${sessionId}`.catch(NothingChanged.rethrow)
+
+  return session?.check ?? 'session_unknown'
 }
 
 /** Returns the live session of a session JWT and when the JWT expires, or null. */

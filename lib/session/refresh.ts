@@ -3,7 +3,7 @@ import { refreshGraceSeconds } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma } from '../database/prisma'
 import { log } from '../log/log'
-import { isParentLive, isUserAllowed } from './find'
+import { explainRefreshToken, isParentLive, isUserAllowed } from './find'
 import { issueTokens, readRefreshToken, type StoredSession } from './tokens'
 
 /**
@@ -12,7 +12,10 @@ import { issueTokens, readRefreshToken, type StoredSession } from './tokens'
  */
 export async function refreshSession(refreshToken: string | null) {
   const presented = refreshToken && readRefreshToken(refreshToken)
-  if (!presented) throw new ApiError('REFRESH_INVALID')
+  if (!presented)
+    throw new ApiError('REFRESH_INVALID', {
+      check: await explainRefreshToken(refreshToken),
+    })
 
   const { sessionId, generation } = presented
 
@@ -39,9 +42,15 @@ export async function refreshSession(refreshToken: string | null) {
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`
 
-  if (row?.reused)
+  if (!row)
+    throw new ApiError('REFRESH_INVALID', {
+      check: await explainRefreshToken(refreshToken),
+    })
+
+  if (row.reused) {
     log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
-  if (!row || row.reused) throw new ApiError('REFRESH_INVALID')
+    throw new ApiError('REFRESH_INVALID', { check: 'token_used' })
+  }
 
   return { ...issueTokens(row), userId: row.userId, sessionId }
 }

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import {
   emptySettings,
+  envFileWarnings,
   ignoredParameters,
   parseEnv,
   parseMigrationUrl,
@@ -572,4 +573,111 @@ test('email requires SMTP_URL and MAIL_FROM, and enables the forgot-password pag
     expect(problems({ ...good, ...mail, MAIL_FROM }), MAIL_FROM).toEqual([
       expect.stringMatching(/^MAIL_FROM /),
     ])
+})
+
+test('numbers, flags and choices have sentences of their own', () => {
+  for (const [name, wrong, problem] of [
+    ['TRUSTED_PROXIES', 'one', 'must be a whole number from 0 to 10'],
+    ['TRUSTED_PROXIES', '1.5', 'must be a whole number from 0 to 10'],
+    ['DATABASE_POOL_SIZE', '0', 'must be a whole number from 1 to 500'],
+    ['SMTP_MAX_CONNECTIONS', '51', 'must be a whole number from 1 to 50'],
+    ['SMTP_MAX_CONNECTIONS', '0', 'must be a whole number from 1 to 50'],
+    ['CORNER_RADIUS', '25', 'must be a number from 0 to 24'],
+    ['CORNER_RADIUS', '4px', 'must be a number from 0 to 24'],
+    ['SECOND_FACTOR', 'yes', 'must be true or false'],
+    ['LOG_LEVEL', 'trace', 'must be debug, info, warn, error or silent'],
+    ['RATE_LIMIT', 'memory', 'must be redis, upstash or in-process'],
+    ['APP_NAME', 'x'.repeat(61), 'must have at most 60 characters'],
+    ['SESSION_SIGNING_KEYS', 'x', 'is not JSON'],
+  ] as const)
+    expect(problems({ ...good, [name]: wrong }), name).toEqual([`${name} ${problem}`])
+  expect(parseEnv(good).SMTP_MAX_CONNECTIONS).toBe(2)
+  expect(parseEnv({ ...good, CORNER_RADIUS: '4.5' }).CORNER_RADIUS).toBe(4.5)
+})
+
+test('the error of an invalid setting says if an env file has left quotes or a comment', () => {
+  const quotes = /; its value has quotes around it, .*: remove them$/
+  const comment = /; its value has a # after a space, .* on a line of its own$/
+  const { DATABASE_URL, PUBLIC_URL, SESSION_SIGNING_KEYS } = good
+  for (const [name, wrong, remedy] of [
+    ['DATABASE_URL', `"${DATABASE_URL}"`, quotes],
+    ['PUBLIC_URL', `'${PUBLIC_URL}'`, quotes],
+    ['PUBLIC_URL', `"${PUBLIC_URL}" # of the test`, quotes],
+    ['PUBLIC_URL', `“${PUBLIC_URL}”`, quotes],
+    ['SESSION_SIGNING_KEYS', `'${SESSION_SIGNING_KEYS}'`, quotes],
+    ['TRUSTED_PROXIES', '"1"', quotes],
+    ['PASSWORD_SIGN_IN', '"true"', quotes],
+    ['HTTPS_PROXY', '"http://user:secret@proxy:3128"', quotes],
+    ['ENCRYPTION_KEY', `"${Buffer.alloc(32, 1).toString('base64')}"`, quotes],
+    ['PASSWORD_SIGN_IN', 'true # for the test', comment],
+    ['TRUSTED_PROXIES', '1 #nginx', comment],
+    ['DASHBOARD_CALLBACK_URLS', 'https://a.example/ # secret', comment],
+  ] as const) {
+    const [problem] = problems({ ...good, [name]: wrong })
+    expect(problem, `${name}=${wrong}`).toMatch(remedy)
+    expect(problem).toMatch(new RegExp(`^${name} `))
+    expect(problem).not.toContain('secret')
+  }
+  expect(problems({ ...good, PUBLIC_URL: 'login.example.com' })).toEqual([
+    'PUBLIC_URL must be a URL that begins with https:// or http://',
+  ])
+  expect(problems({ ...good, DASHBOARD_URL: 'www.example.com/#x' })).toEqual([
+    expect.not.stringContaining(';'),
+  ])
+  const quoted = { DATABASE_URL: `"${DATABASE_URL}"` }
+  expect(() => parseMigrationUrl(quoted)).toThrow(/docker --env-file/)
+})
+
+test('white space around a value, such as a carriage return, is ignored', () => {
+  const names = Object.keys(good).filter((name) => name !== 'NODE_ENV')
+  const padded = Object.fromEntries(
+    names.map((name) => [name, ` ${good[name as keyof typeof good]} \r`]),
+  )
+  const more = { APP_NAME: 'ACME\r', PASSWORD_SIGN_IN: 'true\r', LOG_LEVEL: ' warn ' }
+  expect(parseEnv({ ...good, ...padded, ...more })).toMatchObject({
+    DATABASE_URL: good.DATABASE_URL,
+    UPSTASH_REDIS_REST_TOKEN: 'secret',
+    APP_NAME: 'ACME',
+    PASSWORD_SIGN_IN: true,
+    LOG_LEVEL: 'warn',
+  })
+})
+
+test('warns about quotes, comments and names that an env file has left in valid settings', () => {
+  const warned = (settings: Record<string, string>) =>
+    envFileWarnings({ ...good, ...settings }).map(
+      (warning) => `${warning.settings.join()}: ${warning.message}`,
+    )
+  expect(warned({})).toEqual([])
+  for (const [settings, expected] of [
+    [
+      { APP_NAME: '"ACME"', CRON_SECRET: `'${'x'.repeat(20)}'` },
+      /^CRON_SECRET,APP_NAME: .*quotes/,
+    ],
+    [{ SESSION_AUDIENCE: '“reports”' }, /^SESSION_AUDIENCE: .*quotes/],
+    [{ FONT_FAMILY: '"Inter, system-ui"' }, /^FONT_FAMILY: .*quotes/],
+    [{ NO_PROXY: '"localhost"' }, /^NO_PROXY: .*quotes/],
+    [{ APP_NAME: 'ACME # our name' }, /^APP_NAME: .*a comment/],
+    [{ DASHBOARD_URL: 'https://a.example/ # it' }, /^DASHBOARD_URL: .*a comment/],
+    [{ 'export APP_NAME': 'ACME' }, /^APP_NAME: .*export/],
+    [{ 'HELP_URL ': '/help' }, /^HELP_URL: .*spaces/],
+    [{ '\uFEFFAPP_NAME': 'ACME' }, /^APP_NAME: /],
+  ] as [Record<string, string>, RegExp][])
+    expect(warned(settings), JSON.stringify(settings)).toEqual([
+      expect.stringMatching(expected),
+    ])
+  for (const settings of [
+    { APP_NAME: 'Team #1' },
+    { FONT_FAMILY: '"Open Sans", "Helvetica Neue"' },
+    { FONT_FAMILY: '"Open Sans"' },
+    { APP_NAME: 'Bob’s' },
+    { APP_NAME: 'ACME', 'export APP_NAME': 'Other' },
+    { EDITOR: '"vi"' },
+  ] as Record<string, string>[])
+    expect(warned(settings), JSON.stringify(settings)).toEqual([])
+
+  const { PUBLIC_URL, ...others } = good
+  expect(problems({ ...others, 'export PUBLIC_URL': PUBLIC_URL })).toEqual([
+    expect.stringMatching(/^PUBLIC_URL is missing: its name begins with “export”/),
+  ])
 })

@@ -1,15 +1,34 @@
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
 import { parseEncryptionKeys } from './encryption-keys'
+import {
+  type EnvFileWarning,
+  explainInvalid,
+  misspelledNames,
+  warnAboutEnvFile,
+} from './env-file'
 import { isLoopback } from './loopback'
 import { parseIdTokenKeys, parseSigningKeys } from './signing-keys'
 
-const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
+const flag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true')
+
+/** A whole number, with one message for everything else. */
+function wholeNumber(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`
+  const isAllowed = (value: number) =>
+    Number.isInteger(value) && value >= min && value <= max
+  return z.coerce.number({ error }).refine(isAllowed, error)
+}
+
 const httpUrl = z.url({
   protocol: /^https?$/,
   error: 'must be a URL that begins with https:// or http://',
 })
-const isOrigin = (url: string) => new URL(url).href === `${new URL(url).origin}/`
+/** True if the text is no URL, for which `httpUrl` has a message. */
+const isOrigin = (url: string) =>
+  !URL.canParse(url) || new URL(url).href === `${new URL(url).origin}/`
 const origin = httpUrl
   .refine(isOrigin, 'must be an origin, like https://login.example.com, without a path')
   .transform((value) => new URL(value).origin)
@@ -168,7 +187,8 @@ export function readProxies(source: Given) {
 
 function addScheme(proxy = ''): string {
   const trimmed = proxy.trim()
-  if (trimmed === '' || /^[a-z][a-z\d+.-]*:\/\//i.test(trimmed)) return trimmed
+  const hasScheme = /^["'`]?[a-z][a-z\d+.-]*:\/\//i.test(trimmed)
+  if (trimmed === '' || hasScheme) return trimmed
   return `http://${trimmed}`
 }
 
@@ -177,16 +197,20 @@ const Settings = z.object({
   DIRECT_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOLED: flag.default(false),
   DATABASE_PREPARED_STATEMENTS: flag,
-  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
-  PAGE_DATABASE_TIMEOUT_MS: z.coerce.number().int().min(1).max(6_000).default(2_000),
+  DATABASE_POOL_SIZE: wholeNumber(1, 500).default(10),
+  PAGE_DATABASE_TIMEOUT_MS: wholeNumber(1, 6_000).default(2_000),
   PUBLIC_URL: origin,
   SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
   ENCRYPTION_KEY: parsedBy(parseEncryptionKeys).optional(),
   WIDGET_SIGNING_KEYS: parsedBy(parseSigningKeys).optional(),
   ID_TOKEN_SIGNING_KEYS: parsedBy(parseIdTokenKeys).optional(),
   SESSION_AUDIENCE: z.string().default('dashboard'),
-  RATE_LIMIT: z.enum(['redis', 'upstash', 'in-process']).default('in-process'),
-  RATE_LIMIT_REQUESTS: z.coerce.number().int().min(1).max(1_000_000).default(2_000),
+  RATE_LIMIT: z
+    .enum(['redis', 'upstash', 'in-process'], {
+      error: 'must be redis, upstash or in-process',
+    })
+    .default('in-process'),
+  RATE_LIMIT_REQUESTS: wholeNumber(1, 1_000_000).default(2_000),
   REDIS_URL: z
     .url({
       protocol: /^rediss?$/,
@@ -195,20 +219,23 @@ const Settings = z.object({
     .optional(),
   UPSTASH_REDIS_REST_URL: httpUrl.optional(),
   UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
-  TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  TRUSTED_PROXIES: wholeNumber(0, 10).default(0),
   HTTPS_PROXY: proxyUrl,
   HTTP_PROXY: proxyUrl,
   CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   VERCEL: z.string().optional(),
   PASSWORD_SIGN_IN: flag.default(false),
   SECOND_FACTOR: flag.default(false),
-  PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(8),
+  PASSWORD_MIN_LENGTH: wholeNumber(8, 64).default(8),
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),
-  APP_NAME: z.string().max(60).default('Dashboard'),
+  APP_NAME: z.string().max(60, 'must have at most 60 characters').default('Dashboard'),
   ACCENT_COLOR: color('#0b6e4f').default('#0b6e4f'),
   ACCENT_COLOR_DARK: color('#6fd3a0').optional(),
-  CORNER_RADIUS: z.coerce.number().min(0).max(24).default(10),
+  CORNER_RADIUS: z.coerce
+    .number({ error: 'must be a number from 0 to 24' })
+    .refine((value) => value >= 0 && value <= 24, 'must be a number from 0 to 24')
+    .default(10),
   FONT_FAMILY: z
     .string()
     .regex(
@@ -244,7 +271,12 @@ const Settings = z.object({
       'must be an email address, without a name',
     )
     .optional(),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  SMTP_MAX_CONNECTIONS: wholeNumber(1, 50).default(2),
+  LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'], {
+      error: 'must be debug, info, warn, error or silent',
+    })
+    .default('info'),
 })
 
 /** The validated settings. */
@@ -338,13 +370,25 @@ export function parseMigrationUrl(source: Given): string {
 /** Settings as texts. */
 type Given = Record<string, string | undefined>
 
+/**
+ * Returns the settings that are not empty. Trims them, because a line of an env file can
+ * end with spaces or, from Windows, with a carriage return.
+ */
 function presentSettings(source: Given): Given {
-  return Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
+  const trimmed = Object.entries(source).map(([name, value]) => [name, value?.trim()])
+  return Object.fromEntries(trimmed.filter(([, value]) => value))
 }
 
 function describeIssues(error: z.ZodError | undefined, given: Given): string[] {
-  return (error?.issues ?? []).map(({ path: [name], message }) => {
-    return `${String(name)} ${given[String(name)] === undefined ? 'is missing' : message}`
+  return (error?.issues ?? []).map(({ path, message }) => {
+    const name = String(path[0])
+    if (given[name] !== undefined)
+      return `${name} ${message}${explainInvalid(given[name])}`
+
+    const isMisspelled = misspelledNames(given, [name]).length > 0
+    return isMisspelled
+      ? `${name} is missing: its name begins with “export” or has spaces around it in the env file`
+      : `${name} is missing`
   })
 }
 
@@ -371,6 +415,23 @@ export function emptySettings(source: Given): string[] {
     (name) => name !== 'VERCEL' && source[name]?.trim() === '',
   )
 }
+
+/**
+ * Returns warnings about valid settings in which an env file has probably left quotes or
+ * a comment, or whose names are misspelled.
+ */
+export function envFileWarnings(source: Given): EnvFileWarning[] {
+  return warnAboutEnvFile(source, [...Object.keys(Settings.shape), ...readElsewhere])
+}
+
+/** Settings that bin/server.ts, lib/outgoing.ts and OpenTelemetry read. */
+const readElsewhere = [
+  'PORT',
+  'HOST',
+  'DRAIN_MS',
+  'NO_PROXY',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+]
 
 function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Given) {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []

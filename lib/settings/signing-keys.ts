@@ -62,7 +62,7 @@ const keyTypes = {
 
 /**
  * Parses a JWK Set (RFC 7517) of ES256 keys. The first key, a private key, signs. Thrown
- * errors contain no key.
+ * errors contain no key, and their messages follow the name of the setting.
  */
 export function parseSigningKeys(json: string) {
   const jwtKeys = parseJwtKeys(json, 'ES256')

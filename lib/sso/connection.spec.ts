@@ -1,6 +1,24 @@
 import { domainToASCII } from 'node:url'
-import { expect, test } from 'vitest'
-import { readDomain } from './connection'
+import { afterEach, expect, test, vi } from 'vitest'
+import { parseSettings, readDomain } from './connection'
+
+afterEach(() => vi.unstubAllEnvs())
+
+test('an error about stored settings is a sentence with the connection and the setting', () => {
+  const oidc = { kind: 'oidc', issuer: 'http://127.0.0.1:4300', clientId: 'x' }
+  expect(parseSettings('local', oidc)).toEqual(oidc)
+  vi.stubEnv('PUBLIC_URL', 'https://localhost:3443') // now the issuer must have https
+  for (const [settings, problem] of [
+    [oidc, 'its setting issuer must begin with https://'],
+    [{ ...oidc, issuer: 'x' }, 'its setting issuer must be a URL that begins with'],
+    [{ kind: 'saml', issuer: 'x' }, 'its setting ssoUrl '],
+  ] as const)
+    expect(() => parseSettings('acme', settings)).toThrow(
+      new RegExp(
+        `^The connection acme can’t be used: [^{}\\[\\]]*${problem}[^{}\\[\\]]*\\.$`,
+      ),
+    )
+})
 
 test('returns the domain of an email address in ASCII', () => {
   expect(readDomain('ada@Bücher.example')).toBe('xn--bcher-kva.example')

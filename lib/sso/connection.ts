@@ -9,7 +9,7 @@ export const ConnectionSettings = z.discriminatedUnion('kind', [
   OidcSettings,
   SamlSettings,
 ])
-type ConnectionSettings = z.output<typeof ConnectionSettings>
+export type ConnectionSettings = z.output<typeof ConnectionSettings>
 
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/ // a segment of a path
 
@@ -46,8 +46,24 @@ export async function findConnection(slug: string): Promise<Connection | null> {
 
   return {
     ...connection,
-    settings: ConnectionSettings.parse({ ...(settings as object), kind }),
+    settings: parseSettings(slug, { ...(settings as object), kind }),
   }
+}
+
+/**
+ * Validates the settings of a connection. Throws an error whose message is for operators:
+ * stored settings can become invalid, for example if PUBLIC_URL changes to https.
+ */
+export function parseSettings(slug: string, settings: object): ConnectionSettings {
+  const { data, error } = ConnectionSettings.safeParse(settings)
+  if (data) return data
+
+  const problems = error.issues.map(
+    ({ path, message }) => `its setting ${path.join('.')} ${message}`,
+  )
+  throw new Error(
+    `The connection ${slug} can’t be used: ${problems.join('; ')}. Change or remove it with npm run connections.`,
+  )
 }
 
 /**

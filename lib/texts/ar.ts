@@ -357,8 +357,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
   mail: {
     link: 'إذا لم يعمل الزر، فيُرجى نسخ العنوان التالي ولصقه في المتصفح:',
     device: `${isolated('{browser}')} على ${isolated('{system}')}`,
-    // The subjects end with the name, and contain no isolates, because mail filters may
-    // distrust them.
+    // The subjects end with the name, and contain no isolates and no vowel marks, because
+    // mail filters may distrust them.
     reset: {
       subject: `اختيار كلمة مرور جديدة لحسابك في ${app}`,
       title: 'اختيار كلمة مرور جديدة',
@@ -440,12 +440,12 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
         'إذا كان هذا الإجراء منك، فلا يلزم فعل أي شيء. وإلا، فيُرجى اختيار كلمة مرور أخرى فورًا.',
       support: 'إذا لم تكن تتوقع ذلك، فيُرجى أيضًا إبلاغ فريق الدعم.',
       on: {
-        subject: `أصبح تسجيل الدخول إلى ${app} يتطلب رمزًا`,
+        subject: `يلزم الآن رمز لتسجيل الدخول إلى ${app}`,
         title: 'تم إعداد تطبيق المصادقة',
         body: `عند تسجيل الدخول إلى حسابك في ${isolated(app)} بكلمة المرور، سنطلب من الآن فصاعدًا رمزًا من تطبيق المصادقة أيضًا. تم تسجيل خروجك من جميع الأجهزة الأخرى.`,
       },
       off: {
-        subject: `لم يعد تسجيل الدخول إلى ${app} يتطلب رمزًا`,
+        subject: `لم يعد يلزم رمز لتسجيل الدخول إلى ${app}`,
         title: 'تم إيقاف تطبيق المصادقة',
         body: `عند تسجيل الدخول إلى حسابك في ${isolated(app)} بكلمة المرور، لن نطلب رمزًا بعد الآن. تم تسجيل خروجك من جميع الأجهزة الأخرى.`,
       },

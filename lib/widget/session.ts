@@ -1,3 +1,4 @@
+import type { Check } from '../contract/checks'
 import { lifetimes } from '../contract/lifetimes'
 import { hashSecret, signJwt } from '../crypto/token'
 import { isSecretLive } from '../database/issued-secrets'
@@ -23,6 +24,23 @@ export async function findPresentedWidget(
     WHERE disabled_at IS NULL AND id = (
       SELECT widget_id FROM widget_tokens WHERE token_hash = ${hashSecret(widgetToken)} AND ${isSecretLive})`
   return row ?? null
+}
+
+/**
+ * Returns why `findPresentedWidget` found no widget for a token, for the log, and the slug
+ * of the widget, if it is known. The statement is the same for all reasons.
+ */
+export async function explainWidgetToken(
+  widgetToken: string,
+): Promise<{ check: Check; widget?: string }> {
+  const [token] = await prisma().$queryRaw<{ check: Check; widget: string }[]>`
+    SELECT CASE WHEN revoked_at IS NOT NULL THEN 'token_revoked' WHEN expires_at <= now() THEN 'token_expired'
+        WHEN (SELECT disabled_at IS NOT NULL FROM widgets WHERE id = widget_id) THEN 'widget_disabled'
+        ELSE 'token_changed' END AS check,
+      (SELECT slug FROM widgets WHERE id = widget_id) AS widget
+    FROM widget_tokens WHERE token_hash = ${hashSecret(widgetToken)}`
+
+  return token ?? { check: 'token_unknown' }
 }
 
 /**

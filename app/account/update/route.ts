@@ -8,6 +8,8 @@ import { describeCause, log } from '@/lib/log/log'
 import { sendAfterRequest } from '@/lib/mail/sender'
 import { changePassword } from '@/lib/password/change'
 import { findBrowserSession } from '@/lib/session/authorize'
+import { readCookie } from '@/lib/session/cookie'
+import { explainRefreshToken } from '@/lib/session/find'
 import { endListedSession } from '@/lib/session/list'
 import { endOtherSessions } from '@/lib/session/revoke'
 import { env, sendsMail } from '@/lib/settings/env'
@@ -20,10 +22,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.updateAccount,
   async ({ request, caller, addToLog }) => {
     const { headers } = request
-    if (!isSameOrigin(headers)) throw new ApiError('ORIGIN_REJECTED')
+    if (!isSameOrigin(headers))
+      throw new ApiError('ORIGIN_REJECTED', { check: 'other_site' })
 
     const session = await findBrowserSession(headers)
-    if (!session) return seeOther('/?next=/account')
+    if (!session) {
+      addToLog({ check: await explainRefreshToken(readCookie(headers, 'refresh')) })
+      return seeOther('/?next=/account')
+    }
 
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     const form = await readForm(request)
@@ -36,7 +42,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       const changing = changePassword(session, { currentPassword, password }, caller)
 
       const problem = await changing.then(() => null, nameProblem)
-      if (problem) return seeOther(`/account?problem=${problem}`)
+      if (problem) {
+        addToLog({ check: problem.check })
+        return seeOther(`/account?problem=${problem.name}`)
+      }
       if (sendsMail()) after(sendAfterRequest)
 
       return seeOther('/account?done=changed')
@@ -51,14 +60,16 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 
 /**
  * Returns the name of the text that explains why the password was not changed, or that
- * the outcome is unknown.
+ * the outcome is unknown. `check` is the reason for the log.
  */
-function nameProblem(error: unknown): string {
+function nameProblem(error: unknown): { name: string; check: string } {
   if (error instanceof ApiError) {
     const { code, details } = error
-    if (code === 'SIGN_IN_INVALID') return 'wrong'
-    if (code === 'RATE_LIMITED') return 'limited'
-    if (details.issues) return details.issues[0]!.code
+    const issue = details.issues?.[0]?.code
+    const check = details.check ?? issue ?? 'internal'
+    if (code === 'SIGN_IN_INVALID') return { name: 'wrong', check }
+    if (code === 'RATE_LIMITED') return { name: 'limited', check }
+    if (issue) return { name: issue, check }
   }
 
   log.error(
@@ -66,5 +77,5 @@ function nameProblem(error: unknown): string {
     'a password could not be changed',
   )
 
-  return 'unknown'
+  return { name: 'unknown', check: 'internal' }
 }

@@ -15,8 +15,9 @@ import { env } from '@/lib/settings/env'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { ...routes.sendResetLink, setting: 'SMTP_URL' },
-  async ({ request, caller }) => {
-    if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
+  async ({ request, caller, addToLog }) => {
+    if (!isSameOrigin(request.headers))
+      throw new ApiError('ORIGIN_REJECTED', { check: 'other_site' })
 
     const form = await readForm(request)
     const email = form.get('email') ?? ''
@@ -28,9 +29,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       after(() => mailResetLink(emails, caller))
       return seeOther(forgotPasswordPageUrl('/forgot-password', next, 'sent'))
     } catch (error) {
-      if (error instanceof ApiError)
-        return seeOther(forgotPasswordPageUrl('/forgot-password', next, 'invalid'))
-      throw error
+      if (!(error instanceof ApiError)) throw error
+
+      addToLog({ check: 'invalid_email' })
+      return seeOther(forgotPasswordPageUrl('/forgot-password', next, 'invalid'))
     }
   },
 )

@@ -3,11 +3,13 @@ import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { keepSecret, newAddress } from '../secrets'
 
 /**
- * The dashboard callbacks in the settings of the shared server. No browser opens them.
+ * The dashboard callbacks in the settings of every server. No server listens at them, and
+ * browsers open only the local one.
  */
 export const dashboards = {
   app: 'https://app.example.com/callback',
   reports: 'https://reports.example.com/sign-in?tenant=a',
+  local: 'http://127.0.0.1:10999/callback',
 }
 
 type Cookies = { token?: string; refreshToken?: string }

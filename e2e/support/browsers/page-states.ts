@@ -2,7 +2,8 @@ import type { Page, Route } from 'playwright/test'
 import { createPath, states } from '../../../app/preview/states'
 import { UsageError } from '../../../lib/usage-error'
 import { addTestConnection } from '../databases/connection'
-import { startServer } from '../servers/server'
+import { findOrStart } from '../servers/kept-servers'
+import { allFeatures } from '../servers/settings'
 
 export const stateNames = Object.keys(states)
 
@@ -34,20 +35,9 @@ export function previewOf(features: Features): Promise<string> {
   return server
 }
 
-/**
- * Uses the server that all tests of a worker share, or starts one with passwords and
- * email.
- */
 async function start(hasAll: boolean): Promise<string> {
   await addListedConnection()
-  if (!hasAll) return process.env.PUBLIC_URL!
-  const server = await startServer({
-    PASSWORD_SIGN_IN: 'true',
-    SECOND_FACTOR: 'true',
-    SMTP_URL: 'smtp://127.0.0.1:9', // no state sends an email
-    MAIL_FROM: 'login@example.com',
-  })
-  process.once('exit', () => server.process.kill('SIGKILL'))
+  const { server } = await findOrStart(hasAll ? allFeatures : {})
   return server.url
 }
 

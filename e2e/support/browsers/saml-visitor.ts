@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, verify, X509Certificate } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { addConnection, type NewConnection } from '../../../lib/sso/manage/connections'
 import type { SamlSettings } from '../../../lib/sso/saml/settings'
@@ -101,4 +101,14 @@ export function authnRequestIn(url: URL): string {
 /** The ID of the AuthnRequest in a URL of HTTP-Redirect. */
 export function requestIdIn(url: URL): string {
   return / ID="([^"]*)"/.exec(authnRequestIn(url))![1]!
+}
+
+/** Whether the request in a URL is signed with the key of this certificate. */
+export function isSignedBy({ search }: URL, certificate: string | Buffer): boolean {
+  const [signed, signature] = search
+    .slice(search.indexOf('SAMLRequest='))
+    .split('&Signature=')
+  const { publicKey } = new X509Certificate(certificate)
+  const bytes = Buffer.from(decodeURIComponent(signature!), 'base64')
+  return verify('sha256', Buffer.from(signed!), publicKey, bytes)
 }

@@ -15,6 +15,7 @@ import {
   claimMail,
   finish,
   outboxStatus,
+  postpone,
   queueResetMail,
   retryLater,
   retryNow,
@@ -47,7 +48,7 @@ import {
 } from '../../../lib/sso/connection'
 import { findOrLinkUser } from '../../../lib/sso/identity'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
-import { findPresentedWidget } from '../../../lib/widget/session'
+import { explainWidgetToken, findPresentedWidget } from '../../../lib/widget/session'
 import { caller } from './password-user'
 import { totp } from './second-factor'
 
@@ -78,8 +79,10 @@ async function run(): Promise<void> {
   ))!
   await exchangeSsoCode(ofDashboard, caller, codeVerifier)
   await endSessions([sessionId])
+  await refreshSession(refreshToken).catch(() => {}) // looks up the reason
   const password = 'lantern meadow otter'
   await resetPassword((await issueResetToken(id)).secret, password)
+  await resetPassword('any token', password).catch(() => {}) // looks up the reason
   await signInWithPassword(email, password, caller)
   const passwords = { currentPassword: password, password: 'otter lantern meadow' }
   await changePassword({ ...session, familyId: sessionId }, passwords, caller)
@@ -98,10 +101,12 @@ async function run(): Promise<void> {
   await findPresentedWidget('any token', 'https://www.example.com')
   await findClient('any')
   await authenticateClient('any', 'any secret')
+  await explainWidgetToken('any token')
   await queueResetMail([email], caller)
   const mail = (await claimMail())! // the notice about the reset
   await issueTokenOfMail(mail, 'any secret')
   await retryLater(mail, mailKinds[mail.kind])
+  await postpone(mail)
   await finish(mail, 'gave_up')
   await finish(mail, 'sent')
   await retryNow()

@@ -36,9 +36,14 @@ export type Smtp = {
 
 /**
  * Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its
- * certificate is not trusted.
+ * certificate is not trusted. Above `maxConnections`, it greets with 421.
  */
-export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<Smtp> {
+export async function startSmtp({
+  tls = false,
+  greetingMs = 0,
+  maxConnections = 1_000,
+  listenOn = 0,
+} = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
   const mails: ReceivedMail[] = []
@@ -54,6 +59,7 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
   const server = new SMTPServer({
     ...(keyPair && { secure: true, key: keyPair.privateKey, cert: keyPair.certificate }),
     authOptional: true,
+    maxClients: maxConnections,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     onConnect: (_session, done) => void setTimeout(done, greetingMs),
@@ -79,7 +85,7 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
     },
   })
   server.on('error', () => {}) // errors of connections to killed clients
-  server.listen(0, '127.0.0.1')
+  server.listen(listenOn, '127.0.0.1')
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
   return {

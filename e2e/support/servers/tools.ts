@@ -54,6 +54,7 @@ export function findRedisServer(): string {
 
 const providerPackages = [
   ...['opensmtpd', 'caddy', 'nginx', 'pgbouncer', 'pgpool2'],
+  ...['rspamd', 'spamassassin', 'lynx', 'w3m', 'elinks', 'html2text'],
   ...['simplesamlphp', 'php-cli', 'php-xml', 'php-mbstring', 'php-sqlite3'],
   ...['lemonldap-ng-handler', 'liblemonldap-ng-portal-perl', 'starman'],
   // without these, LemonLDAP::NG prints only “Initialization failed”

@@ -3,7 +3,7 @@ import { beganWithPassword, mayUsePassword } from '../../database/conditions'
 import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
 import { codeIsUsable, lockUsers, revokeSessions } from '../../session/revoke'
 import { UsageError } from '../../usage-error'
-import { type Connection, ConnectionSettings, type Row } from '../connection'
+import { type Connection, parseSettings, type Row } from '../connection'
 import type { Subject } from '../identity'
 import { createBinding, encryptSecrets, type Secrets } from '../secrets'
 
@@ -33,7 +33,7 @@ export async function addConnection({
   ...columns
 }: NewConnection): Promise<void> {
   const id = randomUUID()
-  const { kind, ...stored } = ConnectionSettings.parse(settings)
+  const { kind, ...stored } = parseSettings(columns.slug, settings)
   const encrypted = await encryptSecrets(secrets, createBinding({ id, settings }))
 
   await transaction(async (tx) => {
@@ -184,7 +184,7 @@ export async function updateConnection(
   const { name, provision, listed, allowPasswords, sessionHours } = change
   const columns = { name, provision, listed, allowPasswords, sessionHours }
   const { kind: _, ...known } = before.settings
-  const { kind, ...stored } = ConnectionSettings.parse(settings)
+  const { kind, ...stored } = parseSettings(slug, settings)
 
   await transaction(async (tx) => {
     const updated = await tx.connection.updateMany({
@@ -237,11 +237,27 @@ type Named = Pick<Connection, 'id' | 'slug'>
 
 /**
  * Returns all connections in the order of their slugs, or only the connection with
- * `slug`.
+ * `slug`. Throws if stored settings are invalid.
  */
 export async function listConnections(
   slug: string | null = null,
 ): Promise<ListedConnection[]> {
+  const stored = await listStoredConnections(slug)
+
+  return stored.map(({ kind, settings, ...connection }) => ({
+    ...connection,
+    settings: parseSettings(connection.slug, { ...(settings as object), kind }),
+  }))
+}
+
+/** A connection whose settings may be invalid. It can be disabled and removed. */
+export type StoredConnection = Omit<ListedConnection, 'settings'> &
+  Pick<Row, 'kind' | 'settings'>
+
+/** Like `listConnections`, without validating the settings. */
+export async function listStoredConnections(
+  slug: string | null = null,
+): Promise<StoredConnection[]> {
   const rows = await prisma().connection.findMany({
     where: slug === null ? {} : { slug },
     orderBy: { slug: 'asc' },
@@ -251,9 +267,8 @@ export async function listConnections(
     },
   })
 
-  return rows.map(({ kind, settings, domains, _count, ...row }) => ({
+  return rows.map(({ domains, _count, ...row }) => ({
     ...row,
-    settings: ConnectionSettings.parse({ ...(settings as object), kind }),
     domains: domains.map(({ domain }) => domain),
     users: _count.identities,
   }))

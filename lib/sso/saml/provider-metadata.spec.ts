@@ -1,6 +1,6 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { replace } from '../../../e2e/support/providers/saml-provider'
+import { newSamlProvider, replace } from '../../../e2e/support/providers/saml-provider'
 import { UsageError } from '../../usage-error'
 import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'
@@ -10,17 +10,14 @@ const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
 let current: string
 let next: string
 let expired: string
+/** The authority that certifies the key of `leaf`. */
+let authority: { privateKey: string; certificate: string }
 beforeAll(async () => {
-  const pairs = await Promise.all([
-    newKeyPair('current'),
-    newKeyPair('next'),
-    newKeyPair('expired', old),
-  ])
-  ;[current, next, expired] = pairs.map(({ certificate }) => certificate) as [
-    string,
-    string,
-    string,
-  ]
+  const { settings, nextKey } = await newSamlProvider()
+  current = settings.certificates[0]!
+  next = nextKey.certificate
+  authority = settings
+  expired = (await newKeyPair('expired', old)).certificate
 })
 
 const keyText = (pem: string) => pem.replace(/-----.*-----/g, '')
@@ -67,14 +64,13 @@ test('reads all signing certificates of a rotation once, also expired ones and f
   const year = new Date().getUTCFullYear()
   const future = (await newKeyPair('future', new Date(`${year + 1}-06-01T00:00:00Z`)))
     .certificate
-  const { certificate: encryption } = await newKeyPair('encryption')
   const keys = [
     key(current),
     key(current),
     key(next, ''),
     key(expired),
     key(future),
-    key(encryption, ' use="encryption"'),
+    key(authority.certificate, ' use="encryption"'),
   ]
   const { certificates, notes } = readProviderMetadata(entity(role(keys.join(''))))
   expect(certificates).toEqual([current, next, expired, future])
@@ -85,25 +81,21 @@ test('reads all signing certificates of a rotation once, also expired ones and f
   expect(readProviderMetadata(entity(role(key(expired)))).certificates).toEqual([expired])
 })
 
-/** Returns the certificates (PEM) of an authority, and of a key that it has certified. */
-async function newChain(keySize = 2048) {
+/** Returns a certificate (PEM) of the authority, for the key in `current` or a smaller one. */
+async function certify(keySize = 2048): Promise<string> {
   const { default: forge } = await import('node-forge')
-  const [authority, leaf] = await Promise.all([
-    newKeyPair('authority'),
-    newKeyPair('leaf'),
-  ])
-  const certificate = forge.pki.certificateFromPem(leaf.certificate)
-  if (keySize < 2048)
-    certificate.publicKey = forge.pki.rsa.generateKeyPair(keySize).publicKey
-  certificate.setIssuer(
-    forge.pki.certificateFromPem(authority.certificate).subject.attributes,
-  )
+  const certificate = forge.pki.certificateFromPem(current)
+  if (keySize < 2048) {
+    const der = forge.util.createBuffer(unsupported('rsa', keySize).toString('binary'))
+    certificate.publicKey = forge.pki.publicKeyFromAsn1(forge.asn1.fromDer(der))
+  }
+  const { subject } = forge.pki.certificateFromPem(authority.certificate)
+  certificate.setIssuer(subject.attributes)
   certificate.sign(
     forge.pki.privateKeyFromPem(authority.privateKey),
     forge.md.sha256.create(),
   )
-  const pem = forge.pki.certificateToPem(certificate).replaceAll('\r', '')
-  return { authority: authority.certificate, leaf: pem }
+  return forge.pki.certificateToPem(certificate).replaceAll('\r', '')
 }
 
 /** Returns metadata with several certificates in one X509Data. */
@@ -120,15 +112,16 @@ const inOneX509Data = (...pems: string[]) =>
   )
 
 test('reads the leaf of a chain in any order, and never drops a certificate that is in use', async () => {
-  const { authority, leaf } = await newChain()
+  const leaf = await certify()
+  const issuer = authority.certificate
   for (const chain of [
-    [leaf, authority],
-    [authority, leaf],
+    [leaf, issuer],
+    [issuer, leaf],
   ]) {
     expect(readProviderMetadata(inOneX509Data(...chain)).certificates).toEqual([leaf])
-    expect(
-      readProviderMetadata(inOneX509Data(...chain), [authority]).certificates,
-    ).toEqual(chain)
+    expect(readProviderMetadata(inOneX509Data(...chain), [issuer]).certificates).toEqual(
+      chain,
+    )
   }
   // two keys that are not a chain
   const { certificates } = readProviderMetadata(inOneX509Data(current, next))
@@ -263,10 +256,10 @@ test('uses the valid certificates and endpoints, and lists the invalid ones', ()
 })
 
 test('does not use the issuer’s key instead of a key that can’t be used', async () => {
-  const { authority, leaf } = await newChain(1024)
+  const leaf = await certify(1024)
   for (const chain of [
-    [leaf, authority],
-    [authority, leaf],
+    [leaf, authority.certificate],
+    [authority.certificate, leaf],
   ])
     expect(problemOf(inOneX509Data(...chain))).toContain('RSA key of 2048')
 })

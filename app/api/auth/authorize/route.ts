@@ -10,6 +10,8 @@ import {
   issueDashboardCode,
   readAuthorizeRequest,
 } from '@/lib/session/authorize'
+import { readCookie } from '@/lib/session/cookie'
+import { explainRefreshToken } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
 
 /**
@@ -38,15 +40,23 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 
     try {
       const session = await findRenewableSession(headers)
-      if (!session) return askToSignIn(next)
+      if (!session) {
+        addToLog({ check: await explainRefreshToken(readCookie(headers, 'refresh')) })
+        return askToSignIn(next)
+      }
 
       const code = await issueDashboardCode(session.sessionId, redirectUri, codeChallenge)
-      if (!code) return askToSignIn(next)
+      if (!code) {
+        const isOfBrowser = session.familyId === session.sessionId
+        addToLog({ check: isOfBrowser ? 'session_changed' : 'dashboard_session' })
+        return askToSignIn(next)
+      }
 
       addToLog({ userId: session.userId, sessionId: session.sessionId })
 
       return seeOther(callbackUrl(redirectUri, state, { code }))
     } catch (thrown) {
+      addToLog({ check: 'internal' })
       log.error({ cause: describeCause(thrown) }, 'a dashboard could not get a code')
       const error = 'temporarily_unavailable'
       return seeOther(callbackUrl(redirectUri, state, { error }))

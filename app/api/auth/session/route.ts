@@ -7,9 +7,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     ...operations.getSession,
     readPresented: ({ headers }: Request) => readSessionToken(headers),
   },
-  async ({ presented, respond }) => {
-    const { userId, email, sessionId, tokenExpiresAt, endsAt } =
-      await requireLive(presented)
+  async ({ request, presented, respond }) => {
+    const { userId, email, sessionId, tokenExpiresAt, endsAt } = await requireLive(
+      presented,
+      request.headers,
+    )
     return respond({
       ok: true,
       user: { id: userId, email },

@@ -1,5 +1,6 @@
 import { invalid } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
+import { cleanEmail } from '@/lib/contract/typed-text'
 import { readForm } from '@/lib/http/body'
 import { nextDestination } from '@/lib/http/next-path'
 import { route } from '@/lib/http/route'
@@ -12,10 +13,10 @@ import { findConnectionByEmail, readDomain } from '@/lib/sso/connection'
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.findSsoConnection,
-  async ({ request }) => {
+  async ({ request, addToLog }) => {
     const form = await readForm(request)
     const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()
-    const email = form.get('email')?.trim() ?? ''
+    const email = cleanEmail(form.get('email') ?? '')
     const isAddress = /^[^@]+@[^@]+$/.test(email) && readDomain(email) !== null
     const connection = isAddress ? await findConnectionByEmail(email) : null
     const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
@@ -33,6 +34,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         )
       return Response.json({ ok: true, returnTo: connection && `/sign-in?${returnTo}` })
     }
+
+    if (returnTo.has('error'))
+      addToLog({ check: isAddress ? 'connection' : 'invalid_email' })
 
     return new Response(null, {
       status: 303,

@@ -8,8 +8,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   routes.getSamlMetadata,
   async ({ params, addToLog }) => {
     const connection = await findConnection(params.connection!)
-    if (!connection || !isSaml(connection)) throw new ApiError('NOT_FOUND')
+    if (!connection) throw new ApiError('NOT_FOUND', { check: 'connection' })
+
     addToLog({ connection: connection.slug })
+    if (!isSaml(connection)) throw new ApiError('NOT_FOUND', { check: 'connection_kind' })
+
     const headers = { 'Content-Type': 'application/samlmetadata+xml' }
     return new Response(await createMetadata(readPublicSettings(connection)), { headers })
   },

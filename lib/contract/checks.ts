@@ -1,0 +1,86 @@
+/**
+ * Why a request was rejected: the field `check` of its log line. The client never gets
+ * it. docs/operate.md explains each check, and docs/sso.md those of a sign-in through an
+ * identity provider.
+ */
+export const checks = [
+  // every request
+  'client_requests',
+  'session_requests',
+  'switched_off',
+  'path_unknown',
+  'method',
+  'content_type',
+  'content_encoding',
+  'size',
+  'other_site',
+  'url_too_long',
+  'hash_queue',
+
+  // the user, and the password
+  'unknown_user',
+  'wrong_password',
+  'no_password',
+  'unknown_hash',
+  'sso_only',
+  'disabled',
+  'user_changed',
+
+  // limits of attempts, and of emails
+  'account_network_limit',
+  'account_limit',
+  'network_limit',
+  'browser_limit',
+  'browsers_limit',
+  'second_factor_limit',
+  'mail_limit',
+
+  // the code of an exchange
+  'code_unknown',
+  'code_used',
+  'code_expired',
+  'code_verifier',
+  'code_changed',
+  'browser',
+  'connection',
+  'connection_kind',
+  'identity_unlinked',
+
+  // a session JWT, a refresh token, a reset token, or the token of a widget
+  'token_missing',
+  'token_unknown',
+  'token_used',
+  'token_newer',
+  'token_expired',
+  'token_revoked',
+  'token_attempts',
+  'token_changed',
+
+  // a session
+  'session_unknown',
+  'session_ended',
+  'session_expired',
+  'session_changed',
+  'parent_ended',
+  'not_renewable',
+  'dashboard_session',
+
+  // the second factor
+  'second_factor',
+  'challenge_unknown',
+  'challenge_expired',
+  'challenge_changed',
+  'challenge_used',
+  'enrolment_unknown',
+  'enrolment_expired',
+  'factor_locked',
+  'factor_on',
+  'factor_off',
+
+  // a widget
+  'widget_disabled',
+  'origin_missing',
+  'origin_unapproved',
+] as const
+
+export type Check = (typeof checks)[number]
