@@ -561,8 +561,8 @@ test.describe('with a mail server that misbehaves', () => {
       [first],
     )
     const tried = sendDue(other.url)
-    // the mail server has accepted none yet
-    await poll(() => arrived.toSorted()).toEqual(first.toSorted())
+    // The mail server has accepted none yet. Others follow if it waits too long.
+    await poll(() => arrived.slice(0, 4).toSorted()).toEqual(first.toSorted())
     accept()
     expect(await tried).toBe(12)
     await slow.stop()

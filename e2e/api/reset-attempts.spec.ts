@@ -68,7 +68,11 @@ test.describe('on two servers', () => {
     const resets = await times(2 * connectionsOfServer, (index) =>
       attemptAt(servers[index % 2]!, token, newPassword()),
     )
-    expect([countOf(resets, 200), countOf(resets, 'invalid_or_expired')]).toEqual([1, 19])
+    // on a busy machine, some wait too long for a connection, and change nothing
+    const others = countOf(resets, 'invalid_or_expired') + countOf(resets, 503)
+    expect([countOf(resets, 200), others]).toEqual([1, 19])
+    const later = await attemptAt(servers[0], token, newPassword())
+    expect(codesOf([later])).toEqual(['invalid_or_expired'])
   })
 
   test('does not count attempts that a full hashing queue rejects, and still looks up the token', async ({

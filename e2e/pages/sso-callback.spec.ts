@@ -193,7 +193,8 @@ test('allows a retry by keyboard only after the wait', async ({ page, user, sql 
   // This route is never removed. Without any route, interception would stop, and could
   // miss a request after its restart.
   await page.route(exchangePath, (route) => route.continue())
-  await page.route(exchangePath, unavailable(2), { times: 1 })
+  // long enough for the keys below on a busy machine
+  await page.route(exchangePath, unavailable(10), { times: 1 })
   const posts = countPosts(page)
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('Sign-in isn’t available right now')
