@@ -130,6 +130,6 @@ function makeCookiesForAnother(headers: Headers): string[] {
  */
 async function isSignedIn(headers: Headers): Promise<boolean> {
   if (!hasSessionCookie(headers)) return false
-  const { findBrowserSession } = await import('@/lib/session/authorize')
+  const { findBrowserSession } = await import('@/lib/session/browser')
   return (await findBrowserSession(headers)) !== null
 }

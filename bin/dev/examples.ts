@@ -18,27 +18,48 @@ export function formatLink([name, url, note]: Link, origin: string): string {
 }
 
 /**
- * Starts the example dashboard unless DASHBOARD_URL is set. Its host differs from the
- * app's, so it is cross-site.
+ * Starts the example dashboard unless DASHBOARD_URL is set, as the OpenID client `demo`.
+ * Its host differs from the app's, so it is cross-site.
  */
 export async function startDashboard(loginPort: number): Promise<Link[]> {
-  const { DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
-  if (DASHBOARD_URL) return []
+  if (process.env.DASHBOARD_URL) return []
 
   const port = await firstFreePort(loginPort === 4000 ? 4001 : 4000)
   const url = `http://127.0.0.1:${port}`
   process.env.DASHBOARD_URL = url
-  process.env.DASHBOARD_CALLBACK_URLS = [DASHBOARD_CALLBACK_URLS, `${url}/callback`]
-    .filter(Boolean)
-    .join(',')
+  const secret = await replaceClient(`${url}/callback`)
 
   // CHECK_SECONDS=0, so that a sign-out has an effect at once
-  startServer('dashboard', port, {
-    SESSION_AUDIENCE: SESSION_AUDIENCE || 'dashboard',
-    CHECK_SECONDS: '0',
+  const settings = { CLIENT_ID: slug, CLIENT_SECRET: secret, CHECK_SECONDS: '0' }
+  startServer('dashboard', port, settings)
+
+  const issuer = process.env.PUBLIC_URL!
+
+  return [
+    ['Dashboard', url, 'on another site, which sends its users here'],
+    [
+      'OpenID Connect',
+      `${issuer}/.well-known/openid-configuration`,
+      `for a client library: issuer ${issuer}, client ID ${slug}, client secret ${secret}. ` +
+        'For another one: npm run clients -- add app --redirect http://localhost:5173/callback',
+    ],
+  ]
+}
+
+/** Registers the example as an OpenID client, and returns its new secret. */
+async function replaceClient(redirectUri: string): Promise<string> {
+  const { addClient, listClients, removeClient } = await import('../../lib/client/manage')
+  for (const client of await listClients(slug)) await removeClient(client)
+
+  const secret = await addClient({
+    slug,
+    isPublic: false,
+    redirectUris: [redirectUri],
+    postLogoutRedirectUris: [],
+    tokenMinutes: null,
   })
 
-  return [['Dashboard', url, 'on another site, which sends its users here']]
+  return secret!
 }
 
 /**

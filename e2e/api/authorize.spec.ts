@@ -1,12 +1,18 @@
 import * as routes from '../../lib/contract/routes'
-import { hashSecret } from '../../lib/crypto/token'
 import { nextDestination } from '../../lib/http/next-path'
 import {
   authorize,
-  dashboardCode,
+  claimsOf,
+  clientCode,
+  clientOf,
   dashboards,
+  exchangeClientCode,
   newRequest,
+  openDashboard,
+  renewTokens,
+  tokensOf,
 } from '../support/browsers/dashboard'
+import type { Tokens } from '../support/databases/account'
 import {
   exchangePath,
   expect,
@@ -21,32 +27,10 @@ import { keepSecret, newAddress } from '../support/secrets'
 import { otherValues, unreachableDatabase } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
-const claimsOf = (token: string) =>
-  JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
-const rejected = { status: 400, body: { code: 'SSO_EXCHANGE_INVALID' } }
-
-type Tokens = { token: string; refreshToken: string }
+const rejected = { status: 400, body: { error: 'invalid_grant' } }
 
 async function signIn(post: Post, user: User): Promise<Tokens> {
   return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
-}
-
-/**
- * Opens a dashboard in a signed-in browser. Returns the tokens that the dashboard's
- * server receives.
- */
-async function openDashboard(
-  post: Post,
-  url: string,
-  browser: Tokens,
-  redirectUri?: string,
-): Promise<Tokens> {
-  const { status, body } = await post(
-    exchangePath,
-    await dashboardCode(url, browser, redirectUri),
-  )
-  expect(status).toBe(200)
-  return body as Tokens
 }
 
 /**
@@ -61,11 +45,10 @@ function live(url: string, ...sessions: Tokens[]): Promise<boolean[]> {
       }
       const found =
         (await fetch(url + routes.getSession.path, { headers })).status === 200
-      const { status } = await postTo(
-        url + routes.refreshSession.path,
-        { refreshToken },
-        headers,
-      )
+      const slug = clientOf(token)
+      const { status } = slug
+        ? await renewTokens(url, refreshToken, slug)
+        : await postTo(url + routes.refreshSession.path, { refreshToken }, headers)
       expect(status === 200).toBe(found)
       return found
     }),
@@ -88,21 +71,27 @@ test('sends a signed-in browser to the callback, with a code', async ({
   expect(others).toEqual({ state, iss: url })
   expect(callback.origin + callback.pathname).toBe(dashboards.app)
 
-  // The exchange ignores the cookies of another user, so the session of that user stays
-  // live.
+  // The token endpoint ignores the cookies of another user, so that session stays live.
   const stranger = await signIn(post, (await newUsers(sql, 1))[0]!)
   const Cookie = `session=${stranger.token}; refresh=${stranger.refreshToken}`
-  const { status, body, headers } = await post(
-    exchangePath,
-    { code: keepSecret(code!), codeVerifier },
-    { Cookie },
-  )
-  expect([status, headers.getSetCookie()]).toEqual([200, []])
-  expect(Object.keys(body)).toEqual(['ok', 'token', 'refreshToken'])
-  const { sub, email, connection, sid } = claimsOf(body.token!)
-  expect([sub, email, connection]).toEqual([user.id, user.email, undefined])
+  const issued = {
+    slug: 'app',
+    code: keepSecret(code!),
+    codeVerifier,
+    redirectUri: dashboards.app,
+  }
+  const exchanged = await exchangeClientCode(url, issued, {}, { Cookie })
+  expect([exchanged.status, exchanged.headers.getSetCookie()]).toEqual([200, []])
+  const dashboard = tokensOf(exchanged)
+  const { sub, email, connection, sid, client_id } = claimsOf(dashboard.token)
+  expect([sub, email, connection, client_id]).toEqual([
+    user.id,
+    user.email,
+    undefined,
+    'app',
+  ])
   expect(sid).not.toBe(claimsOf(browser.token).sid)
-  expect(await live(url, browser, body as Tokens, stranger)).toEqual([true, true, true])
+  expect(await live(url, browser, dashboard, stranger)).toEqual([true, true, true])
   const [row] = await sql(
     `SELECT child.method, child.expires_at = parent.expires_at AND child.renewable_until = parent.expires_at AS ends
      FROM sessions AS child JOIN sessions AS parent ON parent.id = child.parent_id WHERE child.id = $1`,
@@ -124,13 +113,12 @@ test('copies the method and the time of the sign-in to the dashboard’s session
   ] as const) {
     const earlier = `UPDATE sessions SET authenticated_at = created_at - make_interval(hours => $2), amr = $3 WHERE user_id = $1`
     await sql(earlier, [user.id, hours, amr])
-    const opened = await openDashboard(post, url, browser)
-    const renewed = (
-      await post(routes.refreshSession.path, { refreshToken: opened.refreshToken })
-    ).body as Tokens
+    const opened = await openDashboard(url, browser)
+    const renewed = tokensOf(await renewTokens(url, opened.refreshToken))
     const auth_time = claimsOf(browser.token).iat - hours * 3_600
-    for (const { token } of [opened, renewed])
-      expect(claimsOf(token)).toMatchObject({ auth_time, ...(amr && { amr }) })
+    for (const { token, idToken } of [opened, renewed])
+      for (const each of [token, idToken])
+        expect(claimsOf(each)).toMatchObject({ auth_time, ...(amr && { amr }) })
     expect('amr' in claimsOf(opened.token)).toBe(amr !== null)
   }
 })
@@ -147,11 +135,11 @@ test('returns the state unchanged, and preserves the query of the callback URL',
     '{"returnTo":"/a#b"}',
     "a'b*(c)!~\\\0",
     'é🙂',
-    'x'.repeat(1_000),
+    'x'.repeat(2_000),
     '+'.repeat(1_000),
   ]
   for (const state of [...states, null]) {
-    const { query } = newRequest(dashboards.reports)
+    const { query } = newRequest('reports')
     if (state === null) query.delete('state')
     else query.set('state', state)
     const location = (await authorize(url, query, browser)).headers.get('location')!
@@ -216,7 +204,7 @@ for (const [what, cookiesOf] of Object.entries(unusable)) {
     const next = encodeURIComponent(`${routes.authorize.path}?${query}`)
     expect(location).toBe(`/sign-in?another&next=${next}`)
     expect(
-      await sql('SELECT 1 FROM exchange_codes WHERE parent_id = $1', [
+      await sql('SELECT 1 FROM authorization_codes WHERE parent_id = $1', [
         claimsOf(browser.token).sid,
       ]),
     ).toEqual([])
@@ -278,20 +266,21 @@ test('never redirects to a URL that is not registered', async ({ user, post, url
       '/callback',
       `${url}/`,
       `${app},${reports}`,
+      reports, // of another client
       '',
     ],
   ]
   const requests = lookAlikes.map((redirectUri) =>
-    newRequest(redirectUri).query.toString(),
+    newRequest('app', redirectUri).query.toString(),
   )
   const valid = newRequest().query
   requests.push(`${valid}&redirect_uri=${encodeURIComponent(reports)}`) // two redirect URIs
   const withoutUri = newRequest().query
   withoutUri.delete('redirect_uri')
   const longState = newRequest().query
-  longState.set('state', 'x'.repeat(1_001))
+  longState.set('state', 'x'.repeat(2_001))
   const encodedState = newRequest().query // too long as `next` of the sign-in page
-  encodedState.set('state', 'é'.repeat(900))
+  encodedState.set('state', 'é'.repeat(1_300))
   for (const query of [...requests, withoutUri, longState, encodedState]) {
     const response = await authorize(url, String(query), browser)
     expect([response.status, response.headers.get('location')], String(query)).toEqual([
@@ -299,7 +288,7 @@ test('never redirects to a URL that is not registered', async ({ user, post, url
       null,
     ])
     expect(response.headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'nonce-/,
+      /^default-src 'none'; script-src 'nonce-/,
     )
     expect(await response.text()).toContain('<h1>This sign-in can’t start</h1>')
   }
@@ -337,102 +326,167 @@ test('accepts only top-level browser navigations', async ({ user, post, url }) =
   }
 })
 
-test('redirects with an error if the challenge is missing, plain or malformed', async ({
+const codesOf = `SELECT 1 FROM authorization_codes WHERE parent_id = (SELECT id FROM sessions WHERE user_id = $1)`
+/** Changes of a valid request, and the error that the client gets. Null: left out. */
+const invalidRequests: [changes: Record<string, string | null>, error: string][] = [
+  [{ code_challenge: null }, 'invalid_request'],
+  [{ code_challenge: '' }, 'invalid_request'],
+  [{ code_challenge: 'x'.repeat(42) }, 'invalid_request'],
+  [{ code_challenge: `${'x'.repeat(42)}+` }, 'invalid_request'],
+  [{ code_challenge_method: null }, 'invalid_request'],
+  [{ code_challenge_method: 'plain' }, 'invalid_request'],
+  [{ code_challenge_method: 's256' }, 'invalid_request'],
+  [{ code_challenge: null, code_challenge_method: null, nonce: null }, 'invalid_request'],
+  [{ code_challenge: null, code_challenge_method: null, nonce: '' }, 'invalid_request'],
+  [{ nonce: 'x'.repeat(501) }, 'invalid_request'],
+  [{ nonce: 'a\0b' }, 'invalid_request'],
+  [{ response_type: null }, 'unsupported_response_type'],
+  [{ response_type: 'code id_token' }, 'unsupported_response_type'],
+  [{ response_mode: 'form_post' }, 'invalid_request'],
+  [{ scope: null }, 'invalid_scope'],
+  [{ scope: 'email openidx' }, 'invalid_scope'],
+  [{ prompt: 'none login' }, 'invalid_request'],
+  [{ request: 'x' }, 'request_not_supported'],
+  [{ request_uri: 'https://app.example.com/r' }, 'request_uri_not_supported'],
+  [{ registration: '{}' }, 'registration_not_supported'],
+]
+test('an invalid request of a client gets its error, and no code', async ({
   user,
   post,
   url,
   sql,
 }) => {
   const browser = await signIn(post, user)
-  const changes: [string, string | null][] = [
-    ['code_challenge', null],
-    ['code_challenge', ''],
-    ['code_challenge', 'x'.repeat(42)],
-    ['code_challenge', `${'x'.repeat(42)}+`],
-    ['code_challenge_method', null],
-    ['code_challenge_method', 'plain'],
-    ['code_challenge_method', 's256'],
-  ]
-  for (const [name, value] of changes) {
+  for (const [changes, error] of invalidRequests) {
     const { query, state } = newRequest()
-    if (value === null) query.delete(name)
-    else query.set(name, value)
-    const location = new URL(
-      (await authorize(url, query, browser)).headers.get('location')!,
-    )
-    const expected = { error: 'invalid_request', iss: url, state }
-    expect(Object.fromEntries(location.searchParams), `${name}=${value}`).toEqual(
-      expected,
-    )
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) query.delete(name)
+      else query.set(name, value)
+    }
+    const location = (await authorize(url, query, browser)).headers.get('location')!
+    const sent = Object.fromEntries(new URL(location).searchParams)
+    expect(sent, JSON.stringify(changes)).toEqual({
+      error,
+      error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/),
+      iss: url,
+      state,
+    })
   }
-  const { query } = newRequest()
-  const twice = new URL(
-    (await authorize(url, `${query}&code_challenge=x`, browser)).headers.get('location')!,
-  )
-  expect(twice.searchParams.get('error')).toBe('invalid_request')
-  expect(
-    await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [
-      user.id,
-    ]),
-  ).toEqual([])
+  for (const name of ['state', 'nonce', 'scope', 'code_challenge', 'response_type']) {
+    const repeated = `${newRequest().query}&${name}=x`
+    const location = (await authorize(url, repeated, browser)).headers.get('location')!
+    expect(new URL(location).searchParams.get('error'), name).toBe('invalid_request')
+  }
+  expect(await sql(codesOf, [user.id])).toEqual([])
 })
 
-test('accepts a code only with the verifier that matches its challenge', async ({
-  serverWith,
+test('a client uses PKCE, a nonce, or both, but a public client must use PKCE', async ({
   user,
   post,
   url,
 }) => {
-  const server = await serverWith()
   const browser = await signIn(post, user)
-  const [own, other] = [
-    (await dashboardCode(url, browser))!,
-    (await dashboardCode(url, browser))!,
-  ]
-  const exchange = (body: object, headers = {}) =>
-    server.post(exchangePath, body, headers)
-  const Cookie = `session=${browser.token}; refresh=${browser.refreshToken}`
-  for (const codeVerifier of [
-    other.codeVerifier,
-    undefined,
-    '',
-    own.code,
-    own.codeVerifier.slice(1),
-  ])
-    expect(await exchange({ code: own.code, codeVerifier }, { Cookie })).toMatchObject(
-      rejected,
-    )
-  const invalid = await exchange({ code: own.code, codeVerifier: 1 })
-  expect([invalid.body.code, invalid.body.issues![0]!.path]).toEqual([
-    'VALIDATION_ERROR',
-    ['codeVerifier'],
-  ])
-  // RFC 9700 §4.8.2: a verifier must not be accepted for a code that was issued without a
-  // challenge
-  const plain = await newCode(user)
-  expect(await exchange({ code: plain, codeVerifier: own.codeVerifier })).toMatchObject(
-    rejected,
+  const errorOf = async (slug: string, left: string[]) => {
+    const { query } = newRequest(slug)
+    for (const name of left) query.delete(name)
+    const location = (await authorize(url, query, browser)).headers.get('location')!
+    return new URL(location).searchParams.get('error')
+  }
+  const challenge = ['code_challenge', 'code_challenge_method']
+  expect(await errorOf('app', challenge)).toBeNull()
+  expect(await errorOf('app', ['nonce', 'state'])).toBeNull()
+  expect(await errorOf('page', ['nonce'])).toBeNull()
+  expect(await errorOf('page', challenge)).toBe('invalid_request')
+})
+
+test('ignores parameters that it does not know, and other scopes', async ({
+  user,
+  post,
+  url,
+}) => {
+  const browser = await signIn(post, user)
+  const { query } = newRequest()
+  query.set('scope', 'openid profile email offline_access groups')
+  for (const name of ['ui_locales', 'display', 'acr_values', 'claims', 'resource'])
+    query.set(name, 'x')
+  const location = (await authorize(url, query, browser)).headers.get('location')!
+  expect(new URL(location).searchParams.has('code')).toBe(true)
+})
+
+test('with prompt=none, a client gets a code or login_required, and the user no page', async ({
+  user,
+  post,
+  url,
+}) => {
+  const browser = await signIn(post, user)
+  const { query, state } = newRequest()
+  query.set('prompt', 'none')
+  const answer = async (cookies: Partial<Tokens>) => {
+    const location = (await authorize(url, query, cookies)).headers.get('location')!
+    return Object.fromEntries(new URL(location).searchParams)
+  }
+  expect(Object.keys(await answer(browser))).toEqual(['code', 'iss', 'state'])
+  for (const cookies of [{}, { token: browser.token }])
+    expect(await answer(cookies)).toEqual({ error: 'login_required', iss: url, state })
+})
+
+test('a POST is repeated as a GET, which carries the cookies', async ({
+  user,
+  post,
+  url,
+}) => {
+  const browser = await signIn(post, user)
+  const { query } = newRequest()
+  const form = 'application/x-www-form-urlencoded'
+  const sendForm = (body: URLSearchParams | string, type = form) =>
+    send(url + routes.authorize.path, {
+      method: 'POST',
+      body: `${body}`,
+      headers: {
+        'X-Forwarded-For': newAddress(),
+        'Sec-Fetch-Site': 'cross-site',
+        'Sec-Fetch-Mode': 'navigate',
+        'Sec-Fetch-Dest': 'document',
+        'Content-Type': type,
+      },
+    })
+  const response = await sendForm(query)
+  expect(response.status).toBe(303)
+  const location = response.headers.location!
+  expect(location).toBe(`${routes.authorize.path}?${query}`)
+  const repeated = await authorize(url, location.split('?')[1]!, browser)
+  expect(repeated.headers.get('location')).toMatch(
+    /^https:\/\/app\.example\.com\/callback\?code=/,
   )
-  expect((await exchange({ code: plain })).status).toBe(200)
 
-  const dashboard = (await exchange(own)).body as Tokens
-  expect(await live(url, browser, dashboard)).toEqual([true, true])
-  // Reuse of a code with a wrong verifier changes nothing. With the right verifier, it
-  // ends the session.
-  expect(
-    await exchange({ code: own.code, codeVerifier: other.codeVerifier }),
-  ).toMatchObject(rejected)
-  expect(await exchange({ code: own.code }, { Cookie })).toMatchObject(rejected)
-  expect(await live(url, browser, dashboard)).toEqual([true, true])
-  const held = { Cookie: `session=${dashboard.token}` } // for a code without a challenge, this cookie allows a repeat
-  expect(await exchange(own, held)).toMatchObject(rejected)
-  expect(await live(url, browser, dashboard)).toEqual([true, false])
+  expect((await sendForm('{}', 'application/json')).status).toBe(400)
+  expect((await sendForm(`state=${'x'.repeat(17_000)}`)).status).toBe(400)
+})
 
-  const warnings = (await server.output()).match(/"msg":"an exchange code was [^"]+"/g)!
-  const unverified =
-    '"msg":"an exchange code was presented without its verifier: nothing was changed"'
-  const reused = '"msg":"an exchange code was reused: its session was revoked"'
-  expect(warnings).toEqual([...Array(8).fill(unverified), reused])
+test('a disabled or unknown client gets no redirect', async ({
+  user,
+  post,
+  url,
+  sql,
+}) => {
+  const browser = await signIn(post, user)
+  const refused = async (query: string) => {
+    const response = await authorize(url, query, browser)
+    const page = await response.text()
+    expect(page).toContain('<h1>This sign-in can’t start</h1>')
+    return [response.status, response.headers.get('location')]
+  }
+  const { query } = newRequest('reports')
+  for (const id of ['', 'nobody', 'REPORTS', 'reports\0', 'app']) {
+    const changed = new URLSearchParams(query)
+    changed.set('client_id', id)
+    expect(await refused(`${changed}`), id).toEqual([400, null])
+  }
+  expect(await refused(`${query}&client_id=reports`)).toEqual([400, null])
+
+  await sql(`UPDATE clients SET disabled_at = now() WHERE slug = 'reports'`)
+  expect(await refused(`${query}`)).toEqual([400, null])
+  await sql(`UPDATE clients SET disabled_at = NULL WHERE slug = 'reports'`)
 })
 
 test('a dashboard session replaces the old one of the same dashboard and browser', async ({
@@ -442,10 +496,10 @@ test('a dashboard session replaces the old one of the same dashboard and browser
   sql,
 }) => {
   const [browser, otherBrowser] = [await signIn(post, user), await signIn(post, user)]
-  const first = await openDashboard(post, url, browser)
-  const reports = await openDashboard(post, url, browser, dashboards.reports)
-  const elsewhere = await openDashboard(post, url, otherBrowser)
-  const second = await openDashboard(post, url, browser)
+  const first = await openDashboard(url, browser)
+  const reports = await openDashboard(url, browser, 'reports')
+  const elsewhere = await openDashboard(url, otherBrowser)
+  const second = await openDashboard(url, browser)
   expect(await live(url, browser, first, reports, elsewhere, second)).toEqual([
     true,
     false,
@@ -454,7 +508,7 @@ test('a dashboard session replaces the old one of the same dashboard and browser
     true,
   ])
   // A dashboard session can't start another dashboard session.
-  expect(await dashboardCode(url, second)).toBeNull()
+  expect(await clientCode(url, second)).toBeNull()
   expect(
     await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND parent_id IS NOT NULL', [
       user.id,
@@ -493,9 +547,9 @@ for (const [what, end] of Object.entries(endings)) {
     url,
   }) => {
     const [browser, other] = [await signIn(post, user), await signIn(post, user)]
-    const dashboard = await openDashboard(post, url, browser)
-    const reports = await openDashboard(post, url, browser, dashboards.reports)
-    const unused = await dashboardCode(url, browser)
+    const dashboard = await openDashboard(url, browser)
+    const reports = await openDashboard(url, browser, 'reports')
+    const unused = await clientCode(url, browser)
     expect((await end(post, { browser, dashboard })).status).toBe(200)
     expect(await live(url, browser, dashboard, reports, other)).toEqual([
       false,
@@ -503,8 +557,8 @@ for (const [what, end] of Object.entries(endings)) {
       false,
       true,
     ])
-    expect(await post(exchangePath, unused)).toMatchObject(rejected)
-    expect(await dashboardCode(url, browser)).toBeNull()
+    expect(await exchangeClientCode(url, unused!)).toMatchObject(rejected)
+    expect(await clientCode(url, browser)).toBeNull()
   })
 }
 
@@ -515,45 +569,39 @@ test('accepts the refresh cookie alone if the browser’s session can be renewed
   sql,
 }) => {
   const browser = await signIn(post, user)
-  const unused = await dashboardCode(url, browser)
-  const dashboard = await openDashboard(post, url, browser)
-  expect(await dashboardCode(url, { refreshToken: browser.refreshToken })).not.toBeNull()
+  const unused = await clientCode(url, browser)
+  const dashboard = await openDashboard(url, browser)
+  expect(await clientCode(url, { refreshToken: browser.refreshToken })).not.toBeNull()
   const change = (columns: string) =>
     sql(`UPDATE sessions SET ${columns} WHERE id = $1`, [claimsOf(browser.token).sid])
   await change(`renewable_until = now() + interval '1 hour'`)
-  const limited = await openDashboard(post, url, browser)
+  const limited = await openDashboard(url, browser)
   const ends =
     'SELECT renewable_until = (SELECT min(renewable_until) FROM sessions WHERE user_id = $2) AS ends FROM sessions WHERE id = $1'
   expect(await sql(ends, [claimsOf(limited.token).sid, user.id])).toEqual([
     { ends: true },
   ])
   await change('renewable_until = now()')
-  expect(await dashboardCode(url, browser)).toBeNull()
+  expect(await clientCode(url, browser)).toBeNull()
   await change('renewable_until = NULL, expires_at = now()')
-  expect(await dashboardCode(url, browser)).toBeNull()
-  expect(await post(exchangePath, unused)).toMatchObject(rejected)
+  expect(await clientCode(url, browser)).toBeNull()
+  expect(await exchangeClientCode(url, unused!)).toMatchObject(rejected)
   expect(await live(url, browser, dashboard, limited)).toEqual([false, false, false])
 })
 
-test('reports an unavailable database, and sends 404 without DASHBOARD_CALLBACK_URLS', async ({
+test('without the database, the user gets a page that can be reloaded', async ({
   serverWith,
-  user,
-  post,
 }) => {
-  const browser = await signIn(post, user)
   const broken = await serverWith(unreachableDatabase)
-  const { query, state } = newRequest()
-  const response = await authorize(broken.url, query, browser)
-  const { searchParams } = new URL(response.headers.get('location')!)
-  expect(Object.fromEntries(searchParams)).toEqual({
-    error: 'temporarily_unavailable',
-    iss: broken.url,
-    state,
-  })
-  expect(await broken.output()).toContain('a dashboard could not get a code')
+  const response = await authorize(broken.url, newRequest().query)
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+  expect(await response.text()).toContain('<h1>This page isn’t available right now</h1>')
+  expect(await broken.output()).toContain('a client could not be read')
+})
 
+test('responds with 404 without ID_TOKEN_SIGNING_KEYS', async ({ serverWith }) => {
   const without = await serverWith(otherValues)
-  expect((await authorize(without.url, query, browser)).status).toBe(404)
+  expect((await authorize(without.url, newRequest().query)).status).toBe(404)
 })
 
 test('stores only hashes of the code and of the verifier', async ({
@@ -563,14 +611,10 @@ test('stores only hashes of the code and of the verifier', async ({
   sql,
 }) => {
   const browser = await signIn(post, user)
-  const { code, codeVerifier } = (await dashboardCode(url, browser))!
+  const { code, codeVerifier } = (await clientCode(url, browser))!
   const [row] = await sql(
-    'SELECT code_hash, code_challenge, exchange_codes::text AS text FROM exchange_codes WHERE parent_id = $1',
+    'SELECT authorization_codes::text AS text FROM authorization_codes WHERE parent_id = $1',
     [claimsOf(browser.token).sid],
   )
-  expect(row).toMatchObject({
-    code_hash: Buffer.from(hashSecret(code)),
-    code_challenge: Buffer.from(hashSecret(codeVerifier)),
-  })
   for (const secret of [code, codeVerifier]) expect(row!.text).not.toContain(secret)
 })

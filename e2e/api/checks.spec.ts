@@ -6,7 +6,6 @@ import * as routes from '../../lib/contract/routes'
 import { hashSecret, newSecret } from '../../lib/crypto/token'
 import { makeChallenge } from '../../lib/second-factor/challenge'
 import { findFactor } from '../../lib/second-factor/find'
-import { issueDashboardCode } from '../../lib/session/authorize'
 import { makeRefreshToken, signSessionToken } from '../../lib/session/tokens'
 import {
   addWidget,
@@ -14,7 +13,19 @@ import {
   revokeTokens,
   setDisabled,
 } from '../../lib/widget/manage'
-import { dashboards } from '../support/browsers/dashboard'
+import {
+  authorize,
+  type ClientCode,
+  clientCode,
+  exchangeClientCode,
+  newRequest,
+  openDashboard,
+  renewTokens,
+  requestTokens,
+  secretOf,
+  type TokenResponse,
+  tokensOf,
+} from '../support/browsers/dashboard'
 import { newAccount } from '../support/databases/account'
 import { addTestConnection } from '../support/databases/connection'
 import { newPasswordUser } from '../support/databases/password-user'
@@ -67,7 +78,7 @@ const lineOf = (response: { headers: globalThis.Headers }) =>
 
 /** Sends each request, and expects its check in the log and the same response for all. */
 async function expectChecks(
-  cases: Record<string, () => Promise<ApiResponse>>,
+  cases: Record<string, () => Promise<ApiResponse | TokenResponse>>,
   code: string,
 ): Promise<void> {
   const found: Record<string, string> = {}
@@ -78,7 +89,7 @@ async function expectChecks(
     const { requestId, ...body } = response.body
     responses.add(JSON.stringify([response.status, body]))
     found[check] = lineOf(response).check
-    expect(response.body.code, check).toBe(code)
+    expect(response.body.code ?? response.body.error, check).toBe(code)
   }
 
   expect(found).toEqual(
@@ -169,9 +180,8 @@ test('limits of attempts and of requests', async ({ sql }) => {
 })
 
 test('an exchange of a code', async ({ sql }) => {
-  const verifier = newSecret()
-  const exchange = (code: string, headers?: Headers, codeVerifier?: string) =>
-    post(routes.exchangeSsoCode.path, { code, codeVerifier }, headers)
+  const exchange = (code: string, headers?: Headers) =>
+    post(routes.exchangeSsoCode.path, { code }, headers)
   const newUser = async () => (await newUsers(sql, 1))[0]!
   const changed = async (table: string, assignment: string, code: string) => {
     await sql(`UPDATE ${table} SET ${assignment}`, [hashSecret(code)])
@@ -186,12 +196,6 @@ test('an exchange of a code', async ({ sql }) => {
       connectionId: connection.id,
     })
     return exchange(keepSecret(secret))
-  }
-  const ofDashboard = async () => {
-    const { sessions } = await newAccount(sql, 1, 0)
-    const { id } = sessions[0]!
-    const callback = `${dashboards.app}`
-    return { id, code: (await issueDashboardCode(id, callback, hashSecret(verifier)))! }
   }
 
   await expectChecks(
@@ -216,19 +220,109 @@ test('an exchange of a code', async ({ sql }) => {
           Cookie: `browser=${keepSecret(newSecret())}`,
         })
       },
-      code_verifier: async () => exchange((await ofDashboard()).code),
       disabled: async () =>
         changed('users', `disabled_at = now() ${ofUser}`, await newCode(await newUser())),
       connection: () => connected('disabled_at = now()'),
       identity_unlinked: () => connected('provision = true'),
-      parent_ended: async () => {
-        const { id, code } = await ofDashboard()
-        await sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [id])
-        return exchange(code, {}, verifier)
-      },
     },
     'SSO_EXCHANGE_INVALID',
   )
+})
+
+test('a request of an OpenID client for tokens', async ({ sql }) => {
+  const { url } = server
+  const signedIn = async () => {
+    const { id, sessions } = await newAccount(sql, 1, 0)
+    return { id, browser: sessions[0]! }
+  }
+  const newCodeOf = async () => (await clientCode(url, (await signedIn()).browser))!
+  const exchange = async (changed: Partial<ClientCode>, more = {}) =>
+    exchangeClientCode(url, { ...(await newCodeOf()), ...changed }, more)
+  const exchangeAfter = async (table: string, assignment: string) => {
+    const { id, browser } = await signedIn()
+    const code = (await clientCode(url, browser))!
+    const key = table === 'users' ? id : browser.id
+    await sql(`UPDATE ${table} SET ${assignment} WHERE id = $1`, [key])
+    return exchangeClientCode(url, code)
+  }
+
+  await expectChecks(
+    {
+      code_unknown: () => exchange({ code: 'fabricated' }),
+      code_client: () => exchange({ slug: 'reports' }),
+      redirect_uri: () => exchange({ redirectUri: 'https://app.example.com/' }),
+      code_verifier: () => exchange({ codeVerifier: 'fabricated' }),
+      code_used: async () => {
+        const code = await newCodeOf()
+        await exchangeClientCode(url, code)
+        return exchangeClientCode(url, code)
+      },
+      code_expired: async () => {
+        const code = await newCodeOf()
+        await sql(
+          `UPDATE authorization_codes SET expires_at = now() WHERE code_hash = $1`,
+          [hashSecret(code.code)],
+        )
+        return exchangeClientCode(url, code)
+      },
+      disabled: () => exchangeAfter('users', 'disabled_at = now()'),
+      parent_ended: () => exchangeAfter('sessions', 'revoked_at = now()'),
+      not_renewable: () => exchangeAfter('sessions', 'renewable_until = now()'),
+      sso_only: () => exchangeAfter('users', `password_policy = 'never'`),
+      connection: () =>
+        exchangeAfter('sessions', `method = 'sso', connection_id = '${randomUUID()}'`),
+      token_client: async () => {
+        const { refreshToken } = await openDashboard(url, (await signedIn()).browser)
+        return renewTokens(url, refreshToken, 'reports')
+      },
+      session_ended: async () => {
+        const { refreshToken } = await openDashboard(url, (await signedIn()).browser)
+        await sql('UPDATE sessions SET revoked_at = now() WHERE parent_id IS NOT NULL')
+        return renewTokens(url, refreshToken)
+      },
+      token_unknown: () => renewTokens(url, 'A'.repeat(48)),
+    },
+    'invalid_grant',
+  )
+
+  const ofBrowser = await renewTokens(url, (await signedIn()).browser.refreshToken)
+  expect(lineOf(ofBrowser)).toMatchObject({
+    check: 'token_client',
+    code: 'GRANT_INVALID',
+  })
+  const ofClient = await openDashboard(url, (await signedIn()).browser)
+  const { refreshToken } = ofClient
+  const renewed = await post(routes.refreshSession.path, { refreshToken })
+  expect(lineOf(renewed)).toMatchObject({ status: 400, check: 'token_client' })
+  const tokens = tokensOf(await renewTokens(url, refreshToken))
+  const headers = { Authorization: `Bearer ${tokens.token}` }
+  const listed = await fetch(url + routes.listSessions.path, { headers })
+  expect(lineOf(listed)).toMatchObject({ status: 401, check: 'token_client' })
+})
+
+test('the credentials of an OpenID client', async ({ sql }) => {
+  const form = { grant_type: 'authorization_code', code: 'fabricated' }
+  const request = (slug: string | null, more: Record<string, string | null> = {}) =>
+    requestTokens(server.url, slug, { ...form, ...more })
+  await sql(`UPDATE clients SET disabled_at = now() WHERE slug = 'local'`)
+
+  await expectChecks(
+    {
+      client_missing: () => request(null),
+      client_unknown: () => request('nobody'),
+      client_disabled: () => request('local'),
+      client_secret: () => request('app', { client_secret: secretOf('reports') }),
+      client_public: () => request('page', { client_secret: secretOf('page') }),
+    },
+    'invalid_client',
+  )
+
+  await sql(`UPDATE clients SET disabled_at = NULL WHERE slug = 'local'`)
+  const other = await request('app', { grant_type: 'password' })
+  expect([other.body.error, lineOf(other).check]).toEqual([
+    'unsupported_grant_type',
+    'grant_type',
+  ])
 })
 
 /** Returns a function that creates a session, changes it, and returns its tokens. */
@@ -247,7 +341,6 @@ test('a refresh', async ({ sql }) => {
     post(routes.refreshSession.path, { refreshToken })
   const refreshWith = async (assignment: string, table?: string) =>
     refresh((await sessionWith(assignment, table)).refreshToken)
-  const parentEnded = `parent_id = id, redirect_uri = 'x', revoked_at = NULL`
 
   await expectChecks(
     {
@@ -266,7 +359,7 @@ test('a refresh', async ({ sql }) => {
       not_renewable: () => refreshWith('renewable_until = now()'),
       parent_ended: async () => {
         const parent = await sessionWith('revoked_at = now()')
-        return refreshWith(`parent_id = '${parent.id}', redirect_uri = 'x'`)
+        return refreshWith(`parent_id = '${parent.id}', client_id = '${randomUUID()}'`)
       },
       disabled: () => refreshWith('disabled_at = now()', 'users'),
       sso_only: () => refreshWith(`password_policy = 'never'`, 'users'),
@@ -274,7 +367,6 @@ test('a refresh', async ({ sql }) => {
     },
     'REFRESH_INVALID',
   )
-  expect(parentEnded).toContain('parent_id')
 })
 
 test('a session JWT, at each operation that needs one', async ({ sql }) => {
@@ -508,19 +600,12 @@ test('a request that no operation accepts', async ({ url }) => {
     expect(await send(form, { method: 'POST', headers: { Origin } })).toBe('other_site')
 })
 
-test('an authorization request of a dashboard', async ({ sql }) => {
-  const query = new URLSearchParams({
-    redirect_uri: dashboards.app,
-    code_challenge: 'x'.repeat(43),
-    code_challenge_method: 'S256',
-  })
-  const ask = async (refreshToken?: string) => {
-    const headers = {
-      'X-Forwarded-For': newAddress(),
-      ...(refreshToken && { Cookie: `refresh=${refreshToken}` }),
-    }
-    const url = `${server.url}${routes.authorize.path}?${query}`
-    return lineOf(await fetch(url, { redirect: 'manual', headers }))
+test('an authorization request of a client', async ({ sql }) => {
+  const ask = async (refreshToken?: string, changes = {}, headers = {}) => {
+    const { query } = newRequest()
+    for (const [name, value] of Object.entries(changes)) query.set(name, `${value}`)
+    const cookies = refreshToken ? { refreshToken } : {}
+    return lineOf(await authorize(server.url, query, cookies, headers))
   }
   const sessionWith = sessionsWith(sql)
 
@@ -532,9 +617,18 @@ test('an authorization request of a dashboard', async ({ sql }) => {
   ] as const)
     expect((await ask((await sessionWith(assignment)).refreshToken)).check).toBe(check)
 
-  const parent = await sessionWith('generation = 0')
-  const ofDashboard = await sessionWith(`parent_id = '${parent.id}', redirect_uri = 'x'`)
-  expect((await ask(ofDashboard.refreshToken)).check).toBe('dashboard_session')
+  const { refreshToken } = await sessionWith('generation = 0')
+  const ofClient = await openDashboard(server.url, { refreshToken })
+  expect((await ask(ofClient.refreshToken)).check).toBe('token_client')
+  for (const [check, changes] of Object.entries({
+    client_unknown: { client_id: 'nobody' },
+    redirect_uri_unknown: { redirect_uri: 'https://app.example.com/' },
+    url_too_long: { state: 'x'.repeat(2_001) },
+    authorization_request: { scope: 'email' },
+  }))
+    expect((await ask(refreshToken, changes)).check).toBe(check)
+  const embedded = { 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Dest': 'empty' }
+  expect((await ask(refreshToken, {}, embedded)).check).toBe('not_a_navigation')
 })
 
 test('a forgotten password for which no email is sent', async ({ sql }) => {

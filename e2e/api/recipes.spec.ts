@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, createPrivateKey, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { SignJWT } from 'jose'
+import { type JWTPayload, SignJWT } from 'jose'
 import pg from 'pg'
 import { project } from '../../bin/dev/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as routes from '../../lib/contract/routes'
-import { dashboardCode } from '../support/browsers/dashboard'
+import { openDashboard, secretOf } from '../support/browsers/dashboard'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { blocks } from '../support/documents/documents'
 import {
@@ -33,7 +33,8 @@ const run = async (name: string) => import(`${folder}${name}.ts`)
 const dashboard = () => import('../../examples/dashboard/login.js')
 
 test.beforeAll(async ({ url }) => {
-  process.env.LOGIN_URL = url
+  const settings = { CLIENT_ID: 'app', CLIENT_SECRET: secretOf('app') }
+  Object.assign(process.env, { LOGIN_URL: url, ...settings })
   mkdirSync(folder, { recursive: true })
   for (const [name, { language, text }] of Object.entries(blocks)) {
     if (language === 'ts')
@@ -45,7 +46,9 @@ test('the TypeScript in the documents compiles', () => {
   const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
   expect(compiled).toEqual([
     'same-host',
+    'verify',
     'require-second-factor',
+    'alive',
     'sso-callback',
     'forgot-password',
   ])
@@ -74,11 +77,7 @@ test('the JavaScript in the documents is the same as in the examples', () => {
   const recipes = Object.keys(blocks).filter((name) => blocks[name]!.language === 'js')
   expect(recipes).toEqual([
     'sign-in',
-    'callback',
     'renew',
-    'sign-out',
-    'verify',
-    'alive',
     'widget-session',
     'widget-request',
     'verify-widget',
@@ -102,16 +101,17 @@ test('runs an SSO callback, and a dashboard that verifies the session', async ({
   })
   expect(status).toBe(200)
 
-  const { isAlive, verifySession } = await dashboard()
+  const { isAlive } = await run('alive')
+  const { verifySession } = await run('verify')
   const claims = await verifySession(body.token!)
   expect(claims.sub).toBe(user.id)
   const altered = body.token!.replace(/.(?=.{40}$)/, (letter) =>
     letter === 'A' ? 'B' : 'A',
   )
   await expect(verifySession(altered)).rejects.toThrow()
-  const child = (await post(exchangePath, await dashboardCode(url, body))).body.token!
+  const child = (await openDashboard(url, body)).token
   const alive = (token: string) =>
-    verifySession(token).then(async ({ sid }) => [
+    verifySession(token).then(async ({ sid }: JWTPayload) => [
       await isAlive(token),
       (await sql(statement('session-alive'), [sid])).length,
     ])
@@ -140,7 +140,7 @@ test('requires a recent sign-in with a second factor', async () => {
 test('verifies the issuer, the audience, the type and the expiry of a JWT', async ({
   url,
 }) => {
-  const { verifySession } = await dashboard()
+  const { verifySession } = await run('verify')
   const [key] = JSON.parse(process.env.SESSION_SIGNING_KEYS!).keys
   const sign = (claims: object, typ = 'JWT') =>
     new SignJWT({
@@ -180,10 +180,12 @@ test('renews the tokens of a session from a dashboard on another host', async ({
   user,
   post,
   sql,
+  url,
 }) => {
   const { renewTokens } = await dashboard()
   const { body } = await post(exchangePath, { code: await newCode(user) })
-  const renewed = (await renewTokens(body.refreshToken))!
+  const { refreshToken } = await openDashboard(url, body)
+  const renewed = (await renewTokens(refreshToken))!
   for (const secret of [renewed.token, renewed.refreshToken]) keepSecret(secret)
   expect(renewed.claims.sub).toBe(user.id)
   await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
@@ -204,8 +206,13 @@ test('does not end the session in the dashboard if the login is unavailable', as
   try {
     for (const [failure, respond] of Object.entries(failures)) {
       globalThis.fetch = async () => respond()
-      for (const call of [renewTokens, isAlive, signOut])
-        await expect(call('x'), failure).rejects.toThrow()
+      const tokens = { token: 'x', claims: { sub: 'x' } }
+      for (const call of [
+        () => renewTokens('x'),
+        () => isAlive(tokens),
+        () => signOut('x'),
+      ])
+        await expect(call(), failure).rejects.toThrow()
     }
   } finally {
     globalThis.fetch = fetch

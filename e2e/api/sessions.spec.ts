@@ -552,8 +552,8 @@ test('ends the oldest sessions of a user with more than 100 sessions', async ({
   const first = await signIn(post, user)
   const added = await add(98)
   expect(await live()).toHaveLength(99)
-  const children = `INSERT INTO sessions (user_id, parent_id, redirect_uri, created_at, expires_at)
-    SELECT $1, $2, number, now() + interval '1 minute', now() + interval '1 day' FROM generate_series(1, 3) number`
+  const children = `INSERT INTO sessions (user_id, parent_id, client_id, created_at, expires_at)
+    SELECT $1, $2, gen_random_uuid(), now() + interval '1 minute', now() + interval '1 day' FROM generate_series(1, 3) number`
   // dashboard sessions do not count towards the limit
   await sql(children, [user.id, claimsOf(first.token!).sid])
   await signIn(post, user)

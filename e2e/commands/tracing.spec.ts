@@ -4,7 +4,12 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import * as routes from '../../lib/contract/routes'
 import { addWidget } from '../../lib/widget/manage'
-import { authorize, newRequest } from '../support/browsers/dashboard'
+import {
+  authorize,
+  dashboards,
+  exchangeClientCode,
+  newRequest,
+} from '../support/browsers/dashboard'
 import {
   exchangePath,
   expect,
@@ -93,10 +98,13 @@ test('sends spans without secrets, and serves requests even if the receiver is u
   const dashboardCode = new URL(ofDashboard.headers.get('location')!).searchParams.get(
     'code',
   )!
-  expect(
-    (await postTo(server.url + exchangePath, { code: dashboardCode, codeVerifier }))
-      .status,
-  ).toBe(200)
+  const issued = {
+    slug: 'app',
+    code: dashboardCode,
+    codeVerifier,
+    redirectUri: dashboards.app,
+  }
+  expect((await exchangeClientCode(server.url, issued)).status).toBe(200)
   const ofFeatures = [
     widgetToken,
     widget.body.token,

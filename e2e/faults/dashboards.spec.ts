@@ -1,8 +1,14 @@
 import { disableUser, enableUser } from '../../lib/user/user'
-import { dashboardCode } from '../support/browsers/dashboard'
+import {
+  type ClientCode,
+  clientCode,
+  exchangeClientCode,
+  type TokenResponse,
+  tokensOf,
+} from '../support/browsers/dashboard'
 import { type Account, newAccount, type Tokens } from '../support/databases/account'
 import { type Round, race, rounds } from '../support/databases/race'
-import { exchangePath, expect, test } from '../support/fixtures'
+import { expect, test } from '../support/fixtures'
 import { startTwoServers, type TwoServers } from '../support/servers/two-servers'
 
 // the number of rounds is fixed, so a slow machine needs time
@@ -17,12 +23,15 @@ test.afterEach(() => {
 })
 test.afterAll(() => servers.stop())
 
-type Code = NonNullable<Awaited<ReturnType<typeof dashboardCode>>>
-
 /** Exchanges a code, and returns whether that succeeded. Adds the tokens to `given`. */
-async function exchange(code: Code, given: Tokens[]): Promise<boolean> {
-  const { status, body } = await servers.post(exchangePath, code)
-  if (status === 200) given.push(body as Tokens)
+async function exchange(code: ClientCode, given: Tokens[]): Promise<boolean> {
+  return keep(await exchangeClientCode(servers.nextUrl(), code), given)
+}
+
+function keep(response: TokenResponse, given: Tokens[]): boolean {
+  const { status, body } = response
+  if (status === 200) given.push(tokensOf(response))
+  else expect([status, body.error]).toEqual([400, 'invalid_grant'])
   return status === 200
 }
 
@@ -32,9 +41,9 @@ test('10 concurrent exchanges of one code start only one session', async ({
 }) => {
   for (let round = 0; round < rounds; round++) {
     const [browser] = (await newAccount(sql, 1, 0)).sessions
-    const issued = (await dashboardCode(url, browser!))!
+    const issued = (await clientCode(url, browser!))!
     const responses = await Promise.all(
-      Array.from({ length: 10 }, () => servers.post(exchangePath, issued)),
+      Array.from({ length: 10 }, () => exchangeClientCode(servers.nextUrl(), issued)),
     )
     expect(responses.map(({ status }) => status).sort()).toEqual([
       200,
@@ -53,13 +62,13 @@ test('20 concurrent exchanges of one browser’s codes leave one session of the 
 }) => {
   const [browser] = (await newAccount(sql, 1, 0)).sessions
   const issued = await Promise.all(
-    Array.from({ length: 20 }, async () => (await dashboardCode(url, browser!))!),
+    Array.from({ length: 20 }, async () => (await clientCode(url, browser!))!),
   )
   const responses = await Promise.all(
-    issued.map((code) => servers.post(exchangePath, code)),
+    issued.map((code) => exchangeClientCode(servers.nextUrl(), code)),
   )
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
-  expect(await servers.alive(responses.map(({ body }) => body as Tokens))).toHaveLength(1)
+  expect(await servers.alive(responses.map(tokensOf))).toHaveLength(1)
 })
 
 /** Ways to end a browser's session and its dashboard sessions. */
@@ -77,10 +86,10 @@ for (const [what, end] of Object.entries(enders)) {
     const prepare = async (): Promise<Round> => {
       const user = await newAccount(sql, 1, 0)
       const [browser] = user.sessions
-      const codes: Code[] = []
+      const codes: ClientCode[] = []
       const given: Tokens[] = []
       const openDashboard = async () => {
-        const code = await dashboardCode(url, browser!)
+        const code = await clientCode(url, browser!)
         if (code) codes.push(code)
         return code !== null && exchange(code, given)
       }

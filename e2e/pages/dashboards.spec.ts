@@ -3,6 +3,7 @@ import type { Page } from 'playwright/test'
 import { project } from '../../bin/dev/local'
 import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
 import * as routes from '../../lib/contract/routes'
+import { addClient, secretOf } from '../support/browsers/dashboard'
 import { connectSaml, requestIdIn } from '../support/browsers/saml-visitor'
 import { addTestConnection } from '../support/databases/connection'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
@@ -57,14 +58,11 @@ test.beforeAll(async ({ sql }) => {
     PORT: String(ports[3]),
     PASSWORD_SIGN_IN: 'true',
     DASHBOARD_URL: first,
-    DASHBOARD_CALLBACK_URLS: [first, second, third]
-      .map((url) => `${url}/callback`)
-      .join(),
   }
   login = await startServer(settings)
-  dashboard = await startDashboard(first)
-  other = await startDashboard(second)
-  late = await startDashboard(third, {
+  dashboard = await startDashboard(sql, first)
+  other = await startDashboard(sql, second)
+  late = await startDashboard(sql, third, {
     ...preload('shifted-clock.mjs'),
     CLOCK_SHIFT_SECONDS: String(12 * 3600 - 30),
   })
@@ -110,12 +108,17 @@ test.beforeEach(({ page }) => {
 })
 
 async function startDashboard(
+  sql: Sql,
   url: string,
   more: Record<string, string> = {},
 ): Promise<Dashboard> {
+  const slug = `dash-${randomBytes(6).toString('hex')}`
+  await addClient(sql, slug, [`${url}/callback`])
   const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
   const environment = {
     LOGIN_URL: login.url,
+    CLIENT_ID: slug,
+    CLIENT_SECRET: secretOf(slug),
     PORT: new URL(url).port,
     CHECK_SECONDS: '0',
     ...more,
@@ -320,21 +323,19 @@ test('renews the session before the JWT expires, and only once for concurrent re
   await page.goto(late.url)
   await signInByPassword(page)
   await page.waitForURL(`${late.url}/`)
-  const [sid, jti] = [
-    await claim(page, 'sid').textContent(),
-    await claim(page, 'jti').textContent(),
-  ]
+  const sid = await claim(page, 'sid').textContent()
   const session = () => sql('SELECT generation FROM sessions WHERE id = $1', [sid])
+  const renewals = () => login.output().split('"grant":"refresh_token"').length
+  const first = renewals()
   await page.reload()
   await expect(claim(page, 'sid')).toHaveText(sid!)
-  await expect(claim(page, 'jti')).not.toHaveText(jti!)
+  expect(renewals()).toBe(first + 1)
 
   await sql(
     `UPDATE sessions SET rotated_at = now() - interval '1 minute' WHERE id = $1`,
     [sid],
   )
   const [before] = await session()
-  const renewals = () => login.output().split('"route":"refresh"').length
   const earlier = renewals()
   const lock = await lockRow('sessions', 'id = $1', sid)
   const requests = Array.from({ length: 20 }, () => page.request.get(late.url))
@@ -342,7 +343,7 @@ test('renews the session before the JWT expires, and only once for concurrent re
   await page.request.get(`${late.url}/nothing`) // arrives after the others
   await lock.release()
   const texts = await Promise.all(requests.map(async (request) => (await request).text()))
-  expect(new Set(texts.map((text) => /id="jti">([^<]*)/.exec(text)?.[1])).size).toBe(1)
+  expect(new Set(texts.map((text) => /id="iat">([^<]*)/.exec(text)?.[1])).size).toBe(1)
   await expect.poll(renewals).toBe(earlier + 1)
   expect(await session()).toEqual([{ generation: before!.generation + 1 }])
 })
@@ -444,7 +445,7 @@ test.describe('the callback', () => {
   async function expectUnused(sql: Sql, code: string): Promise<void> {
     const hash = createHash('sha256').update(code).digest()
     expect(
-      await sql('SELECT used_at FROM exchange_codes WHERE code_hash = $1', [hash]),
+      await sql('SELECT used_at FROM authorization_codes WHERE code_hash = $1', [hash]),
     ).toEqual([{ used_at: null }])
   }
 

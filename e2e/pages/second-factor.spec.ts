@@ -222,9 +222,7 @@ test('a locked second factor accepts a recovery code, and the dashboard sign-in 
     user.id,
     maxSecondFactorFailures,
   ])
-  await page.goto(
-    `${server.url}${routes.authorize.path}?${newRequest(dashboards.local).query}`,
-  )
+  await page.goto(`${server.url}${routes.authorize.path}?${newRequest('local').query}`)
   await signIn(page, user, new URL(page.url()).search.slice(1))
   const api = `**${routes.signInSecondFactor.path}`
   await page.route(api, (route) => route.abort(), { times: 1 })

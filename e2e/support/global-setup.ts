@@ -5,7 +5,7 @@ import { project } from '../../bin/dev/local'
 import { startEmbeddedPostgres } from '../../bin/dev/postgres'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
-import { dashboards } from './browsers/dashboard'
+import { addClients } from './browsers/dashboard'
 import { otherTimeZone, urlOf } from './databases/own-database'
 import { secretsFolder } from './secrets'
 import { build } from './servers/build'
@@ -33,6 +33,9 @@ export default async function setUp(
   const template = `${name}_template`
   await runSql(maintenanceUrl, `CREATE DATABASE ${template}`)
   await applyMigrations(urlOf(maintenanceUrl, template))
+  await addClients((text, values) =>
+    runSql(urlOf(maintenanceUrl, template), text, values),
+  )
   const databases = Array.from({ length: workers }, (_, index) => `${name}_${index}`)
   for (const each of databases) {
     await runSql(maintenanceUrl, `CREATE DATABASE ${each} TEMPLATE ${template}`)
@@ -50,7 +53,6 @@ export default async function setUp(
     WIDGET_SIGNING_KEYS: newSigningKeys(),
     ID_TOKEN_SIGNING_KEYS: newSigningKeys('RS256'),
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-    DASHBOARD_CALLBACK_URLS: Object.values(dashboards).join(),
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // so that every test can have its own IP address
     PASSWORD_BREACH_CHECK: 'false', // so that no test depends on the internet
@@ -130,9 +132,14 @@ function assertEachRejectionHasCheck(): void {
     throw new Error(`Rejected requests without a check:\n${without.join('\n')}`)
 }
 
-async function runSql(connectionString: string, sql: string): Promise<void> {
+async function runSql(
+  connectionString: string,
+  sql: string,
+  values?: unknown[],
+): Promise<Record<string, any>[]> {
   const client = new pg.Client({ connectionString })
   await client.connect()
-  await client.query(sql)
+  const { rows } = await client.query(sql, values)
   await client.end()
+  return rows
 }

@@ -1,81 +1,89 @@
-// All requests to the login. You can copy this file into your dashboard. It needs no
-// framework.
-import { createHash, randomBytes } from 'node:crypto'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
+// All requests to the login, with openid-client. You can copy this file into your dashboard.
+import * as client from 'openid-client'
 
-// the settings PUBLIC_URL and SESSION_AUDIENCE of the login
-export const { LOGIN_URL = 'http://localhost:3000', SESSION_AUDIENCE = 'dashboard' } =
-  process.env
+export const {
+  LOGIN_URL = 'http://localhost:3000', // the setting PUBLIC_URL of the login
+  CLIENT_ID = 'dashboard',
+  CLIENT_SECRET,
+} = process.env
+
+let configured
+
+/** Reads the discovery document of the login, when it is first needed. */
+function configure() {
+  const isHttp = LOGIN_URL.startsWith('http:') // only on this machine
+  const options = { execute: isHttp ? [client.allowInsecureRequests] : [] }
+  const reading = () =>
+    client.discovery(new URL(LOGIN_URL), CLIENT_ID, CLIENT_SECRET, undefined, options)
+
+  configured ??= reading().catch((error) => {
+    configured = undefined // so that the next request tries again
+    throw error
+  })
+  return configured
+}
 
 /** Returns a value that cannot be guessed. */
-export const newSecret = () => randomBytes(32).toString('base64url')
+export const newSecret = client.randomState
 
 /**
  * Begins a sign-in. Store `state` and `codeVerifier` in the browser's session, then
  * redirect the browser to `url`. `mark` is the beginning of `state`.
  */
-export function beginSignIn(callbackUrl, mark = '') {
-  const [state, codeVerifier] = [mark + newSecret(), newSecret()]
-  const query = new URLSearchParams({
+export async function beginSignIn(callbackUrl, mark = '') {
+  const state = mark + newSecret()
+  const codeVerifier = client.randomPKCECodeVerifier()
+  const url = client.buildAuthorizationUrl(await configure(), {
     redirect_uri: callbackUrl,
+    scope: 'openid',
     state,
-    code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+    code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   })
-  return { url: `${LOGIN_URL}/api/auth/authorize?${query}`, state, codeVerifier }
+  return { url: url.href, state, codeVerifier }
 }
 
-/** Exchanges the code of a callback. Returns null if the user has to sign in again. */
-export function exchangeCode(code, codeVerifier) {
-  return requestTokens(
-    '/api/auth/sso/exchange',
-    { code, codeVerifier },
-    'SSO_EXCHANGE_INVALID',
-  )
+/** Completes a sign-in at the callback. Returns null if the user has to sign in again. */
+export async function finishSignIn(url, { state, codeVerifier }) {
+  const checks = { expectedState: state, pkceCodeVerifier: codeVerifier }
+  return orNull(client.authorizationCodeGrant(await configure(), url, checks))
 }
 
 /** Returns tokens that replace the previous ones, or null if the session has ended. */
-export function renewTokens(refreshToken) {
-  return requestTokens('/api/auth/refresh', { refreshToken }, 'REFRESH_INVALID')
+export async function renewTokens(refreshToken) {
+  return orNull(client.refreshTokenGrant(await configure(), refreshToken))
 }
 
 /**
- * Throws after 429, after 5xx and without a response. The session may still live, so keep
- * the tokens, and retry.
+ * Returns null after `invalid_grant`. Throws after 429, after 5xx and without a response:
+ * the session may still live, so keep the tokens, and try again later.
  */
-async function requestTokens(path, body, invalidCode) {
-  const { ok, code, token, refreshToken } = await post(path, body)
-  if (code === invalidCode) return null
-  if (!ok) throw new Error(`${path}: ${code}`)
-  return { refreshToken, token, claims: await verifySession(token) }
-}
-
-const keys = createRemoteJWKSet(new URL(`${LOGIN_URL}/.well-known/jwks.json`))
-const expected = {
-  issuer: LOGIN_URL,
-  audience: SESSION_AUDIENCE,
-  algorithms: ['ES256'],
-  typ: 'JWT',
-}
-
-/**
- * Returns the claims of a session JWT. Throws if its signature is invalid, it has
- * expired, or its audience differs.
- */
-export async function verifySession(token) {
-  return (await jwtVerify(token, keys, expected)).payload
+async function orNull(request) {
+  try {
+    const tokens = await request
+    return {
+      token: tokens.access_token,
+      refreshToken: tokens.refresh_token,
+      claims: tokens.claims(), // of the ID token, which openid-client has verified
+    }
+  } catch (error) {
+    if (error.error === 'invalid_grant') return null
+    throw error
+  }
 }
 
 /**
  * Returns false if the session has ended: after a sign-out or a password change, or
  * because the user was disabled.
  */
-export async function isAlive(token) {
-  const { ok, code } = await ask('/api/auth/session', {
-    headers: { Authorization: `Bearer ${token}` },
-  })
-  if (!ok && code !== 'SESSION_INVALID') throw new Error(`/api/auth/session: ${code}`)
-  return ok
+export async function isAlive({ token, claims }) {
+  try {
+    await client.fetchUserInfo(await configure(), token, claims.sub)
+    return true
+  } catch (error) {
+    if (error.status === 401) return false
+    throw error
+  }
 }
 
 /**
@@ -83,19 +91,11 @@ export async function isAlive(token) {
  * alive.
  */
 export async function signOut(refreshToken) {
-  const { ok, code } = await post('/api/auth/sign-out', { refreshToken })
-  if (!ok) throw new Error(`/api/auth/sign-out: ${code}`)
-}
-
-function post(path, body) {
-  const headers = { 'Content-Type': 'application/json' }
-  return ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
-}
-
-async function ask(path, init) {
-  const response = await fetch(LOGIN_URL + path, {
-    ...init,
+  const response = await fetch(`${LOGIN_URL}/api/auth/sign-out`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ refreshToken }),
     signal: AbortSignal.timeout(10_000),
   })
-  return response.json()
+  if (!response.ok) throw new Error(`/api/auth/sign-out: ${response.status}`)
 }

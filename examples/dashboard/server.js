@@ -29,26 +29,24 @@ function store(response, session, seconds) {
   response.setHeader('Set-Cookie', `${cookieName}=${id}; ${attributes}`)
 }
 
-function startSignIn({ request, response, session }, returnTo = request.url, mark = '') {
-  const { url, state, codeVerifier } = login.beginSignIn(callbackUrl, mark)
+async function startSignIn(call, returnTo = call.request.url, mark = '') {
+  const { response, session } = call
+  const { url, state, codeVerifier } = await login.beginSignIn(callbackUrl, mark)
   const attempts = session?.attempts ?? new Map()
   if (!session) store(response, { attempts }, 3600)
-  attempts.set(state, { codeVerifier, returnTo })
+  attempts.set(state, { state, codeVerifier, returnTo })
   redirect(response, url)
 }
 
-/**
- * Handles the callback. Checks that this browser began the sign-in, and that our login
- * responded (RFC 9207).
- */
+/** Handles the callback, if this browser began the sign-in. */
 async function finishSignIn(call) {
-  const { response, id, session, query } = call
-  const [state, code] = [query.get('state'), query.get('code')]
-  const attempt = session?.attempts.get(state)
-  session?.attempts.delete(state)
-  if (!code || query.get('iss') !== login.LOGIN_URL) return reject(response)
+  const { request, response, id, session, query } = call
+  const attempt = session?.attempts.get(query.get('state'))
+  session?.attempts.delete(query.get('state'))
+  if (!query.has('code')) return reject(response)
 
-  const tokens = attempt && (await login.exchangeCode(code, attempt.codeVerifier))
+  const url = new URL(request.url, OWN_URL)
+  const tokens = attempt && (await login.finishSignIn(url, attempt))
   if (!tokens) return recover(call)
 
   sessions.delete(id) // a new cookie, because an attacker may have set the old one
@@ -81,11 +79,12 @@ function reject(response) {
  * login does not respond.
  */
 async function currentClaims(session) {
-  const { token, claims } = session.tokens
+  const { claims } = session.tokens
   const expiresSoon = claims.exp * 1000 < Date.now() + 60_000
   const wasChecked = Date.now() < session.checkedAt + Number(CHECK_SECONDS) * 1000
   if (!expiresSoon && wasChecked) return claims
-  if (!expiresSoon && (await login.isAlive(token))) session.checkedAt = Date.now()
+  if (!expiresSoon && (await login.isAlive(session.tokens)))
+    session.checkedAt = Date.now()
   else await renew(session)
   return session.tokens?.claims
 }
@@ -173,6 +172,8 @@ async function handle(request, response) {
 const server = createServer((request, response) => {
   handle(request, response).catch((error) => {
     console.error(error.message)
+    // such as a response of another issuer, which openid-client rejects (RFC 9207)
+    if (error.code === 'OAUTH_INVALID_RESPONSE') return reject(response)
     send(response, 503, 'The login did not respond', 'Try again in a minute.')
   })
 })

@@ -1,3 +1,4 @@
+import type { Check } from '../contract/checks'
 import { hashSecret } from '../crypto/token'
 import { isSecretLive } from '../database/issued-secrets'
 import { Prisma, prisma } from '../database/prisma'
@@ -50,4 +51,13 @@ export async function authenticateClient(
     selectAuthenticated(slug, secret),
   )
   return row ?? null
+}
+
+/** Returns why a client could not authenticate, for the log. */
+export async function explainClient(slug: string, secret: string | null): Promise<Check> {
+  const client = await findClient(slug)
+  if (!client) return 'client_unknown'
+  if (client.disabledAt) return 'client_disabled'
+
+  return client.isPublic && secret !== null ? 'client_public' : 'client_secret'
 }

@@ -1,13 +1,13 @@
 import * as routes from '../contract/routes'
 
 /** The path below the issuer (OpenID Connect Discovery §4). */
-export const discoveryPath = '/.well-known/openid-configuration'
+export const discoveryPath = routes.getProvider.path
 
-/**
- * The endpoints, by the name of their field. The document has only endpoints that exist,
- * and clients need those to authorize and to get tokens, so no route serves it yet.
- */
+/** The endpoints, by the name of their field. */
 const endpoints = {
+  authorization_endpoint: routes.authorize,
+  token_endpoint: routes.issueTokens,
+  userinfo_endpoint: routes.getUserInfo,
   jwks_uri: routes.getIdTokenKeys,
 }
 
@@ -50,8 +50,12 @@ const capabilities = {
  * Returns the document with which clients configure themselves. `issuer` is an origin,
  * without a slash at the end, because some clients compare it as text.
  */
-export function describeProvider(issuer: string): Record<string, unknown> {
+export function describeProvider(issuer: string) {
   const urls = Object.entries(endpoints).map(([name, { path }]) => [name, issuer + path])
 
-  return { issuer, ...Object.fromEntries(urls), ...capabilities }
+  return {
+    issuer,
+    ...(Object.fromEntries(urls) as Record<keyof typeof endpoints, string>),
+    ...capabilities,
+  }
 }

@@ -7,7 +7,6 @@ import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
 import { log } from '../log/log'
-import { isParentLive } from '../session/find'
 import { revokeSessions } from '../session/revoke'
 import {
   claimedColumns,
@@ -21,30 +20,24 @@ const doubleSubmitSeconds = 10
 
 type Hash = Uint8Array<ArrayBuffer>
 
-/** What a client sends: the code, and what proves that it may use the code. */
+/** What a browser sends: the code, and what proves that it may use the code. */
 type Presented = {
   codeHash: Hash
   browserHash: Hash | null
-  challenge: Hash | null // of a dashboard's PKCE verifier
   heldIds: string[] // of the sessions that the browser holds
 }
 
 type Row = StartedSession & { email: string; connection: string | null }
 
 /**
- * Exchanges a code, which works once, and ends the browser's earlier sessions. A
- * dashboard's server sends a PKCE verifier (RFC 7636). Throws SSO_EXCHANGE_INVALID.
+ * Exchanges a code, which works once, and ends the browser's earlier sessions. Throws
+ * SSO_EXCHANGE_INVALID.
  */
-export async function exchangeSsoCode(
-  code: string,
-  caller: Caller,
-  codeVerifier?: string,
-) {
+export async function exchangeSsoCode(code: string, caller: Caller) {
   const { browser, device } = caller
   const presented = {
     codeHash: hashSecret(code),
     browserHash: browser ? hashSecret(browser) : null,
-    challenge: codeVerifier === undefined ? null : hashSecret(codeVerifier),
     heldIds: await caller.sessionIds,
   }
 
@@ -61,26 +54,15 @@ export async function exchangeSsoCode(
 /** Claims the code and starts its session, in one statement. Returns null if that fails. */
 async function startWithCode(
   sessionId: string,
-  { codeHash, browserHash, challenge, heldIds }: Presented,
+  { codeHash, browserHash, heldIds }: Presented,
   device: string | null,
 ): Promise<Row | null> {
-  // A dashboard's code needs its verifier. Other codes have neither a challenge nor a
-  // parent.
-  const isVerified = challenge
-    ? Prisma.sql`code_challenge = ${challenge} AND ${isParentLive(Prisma.sql`exchange_codes.parent_id`)}`
-    : Prisma.sql`code_challenge IS NULL`
-  const method = challenge
-    ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
-    : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
-
   const claimed = claimedColumns({
     userId: Prisma.sql`user_id`,
-    method,
+    method: Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`,
     amr: Prisma.sql`amr`,
     connectionId: Prisma.sql`connection_id`,
     renewableUntil: Prisma.sql`renewable_until`,
-    parentId: Prisma.sql`parent_id`,
-    redirectUri: Prisma.sql`redirect_uri`,
   })
 
   // Locks the user's row first, as a reset does. If both run concurrently, the later sees
@@ -93,10 +75,9 @@ async function startWithCode(
     ), claimed AS (
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
-        AND (browser_hash IS NULL OR browser_hash = ${browserHash}) AND ${isVerified}
-        AND ${isConnected} AND ${isLinked}
+        AND (browser_hash IS NULL OR browser_hash = ${browserHash}) AND ${isConnected} AND ${isLinked}
       RETURNING ${claimed}
-    ), ${startSession(sessionId, heldIds, device, challenge !== null)}
+    ), ${startSession(sessionId, heldIds, device)}
     SELECT ${startedColumns}, (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection
     FROM started`
@@ -120,27 +101,25 @@ type RejectedCode = { sessionId: string | null; revoked: boolean; check: Check }
  * §4.1.2), unless the same browser has sent the code again.
  */
 async function handleRejected(presented: Presented): Promise<Check> {
-  const { codeHash, browserHash, challenge, heldIds } = presented
+  const { codeHash, browserHash, heldIds } = presented
 
   // A second statement, because the rejected claim could not see a session that was
   // starting at that time. It is the same for unknown codes.
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
-        code_challenge IS DISTINCT FROM ${challenge} AS is_unverified,
         (used_by = ${browserHash} AND used_at > now() - make_interval(secs => ${doubleSubmitSeconds})) IS TRUE
           OR session_id = ANY (${heldIds}::uuid[]) AS is_same_browser,
         used_at IS NOT NULL AS is_used, NOT ${isUnexpired} AS is_expired,
         (SELECT disabled_at IS NOT NULL FROM users WHERE users.id = user_id) AS is_disabled,
-        ${isConnected} IS NOT TRUE AS is_disconnected, ${isLinked} IS NOT TRUE AS is_unlinked,
-        ${isParentLive(Prisma.sql`exchange_codes.parent_id`)} IS NOT TRUE AS has_ended
+        ${isConnected} IS NOT TRUE AS is_disconnected, ${isLinked} IS NOT TRUE AS is_unlinked
       FROM exchange_codes WHERE code_hash = ${codeHash}
     ), ${revokeSessions(Prisma.sql`id = (
-      SELECT session_id FROM code WHERE NOT is_elsewhere AND NOT is_unverified AND is_same_browser IS NOT TRUE)`)}
+      SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
     SELECT session_id AS "sessionId", EXISTS (SELECT FROM revoked) AS revoked,
-      CASE WHEN is_unverified THEN 'code_verifier' WHEN is_used THEN 'code_used' WHEN is_elsewhere THEN 'browser'
+      CASE WHEN is_used THEN 'code_used' WHEN is_elsewhere THEN 'browser'
         WHEN is_expired THEN 'code_expired' WHEN is_disabled THEN 'disabled' WHEN is_disconnected THEN 'connection'
-        WHEN is_unlinked THEN 'identity_unlinked' WHEN has_ended THEN 'parent_ended' ELSE 'code_changed' END AS check
+        WHEN is_unlinked THEN 'identity_unlinked' ELSE 'code_changed' END AS check
     FROM code`.catch(NothingChanged.rethrow)
 
   if (!code) return 'code_unknown'
@@ -153,8 +132,6 @@ async function handleRejected(presented: Presented): Promise<Check> {
 function warnAboutReuse({ sessionId, revoked, check }: RejectedCode): void {
   if (revoked)
     log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')
-  else if (check === 'code_verifier')
-    log.warn('an exchange code was presented without its verifier: nothing was changed')
   else if (check === 'code_used')
     log.warn({ sessionId }, 'an exchange code was reused: its session was not changed')
   else if (check === 'browser')

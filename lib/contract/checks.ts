@@ -6,6 +6,7 @@
 export const checks = [
   // every request
   'client_requests',
+  'client_codes',
   'session_requests',
   'switched_off',
   'path_unknown',
@@ -15,6 +16,7 @@ export const checks = [
   'size',
   'other_site',
   'url_too_long',
+  'not_a_navigation',
   'hash_queue',
 
   // the user, and the password
@@ -39,12 +41,24 @@ export const checks = [
   'code_unknown',
   'code_used',
   'code_expired',
-  'code_verifier',
   'code_changed',
   'browser',
   'connection',
   'connection_kind',
   'identity_unlinked',
+
+  // an OpenID client, and its code
+  'client_missing',
+  'client_unknown',
+  'client_disabled',
+  'client_secret',
+  'client_public',
+  'authorization_request',
+  'grant_type',
+  'redirect_uri_unknown',
+  'redirect_uri',
+  'code_verifier',
+  'code_client',
 
   // a session JWT, a refresh token, a reset token, or the token of a widget
   'token_missing',
@@ -55,6 +69,7 @@ export const checks = [
   'token_revoked',
   'token_attempts',
   'token_changed',
+  'token_client',
 
   // a session
   'session_unknown',
@@ -63,7 +78,6 @@ export const checks = [
   'session_changed',
   'parent_ended',
   'not_renewable',
-  'dashboard_session',
 
   // the second factor
   'second_factor',

@@ -13,10 +13,9 @@ export const errors = {
     status: 400,
     message: `This sign-in can’t be used. ${onceInOneBrowser}`,
     description:
-      'The code is unknown, used, expired or for another browser; its verifier is\n' +
-      'wrong or missing; its user is disabled; or the connection of the sign-in is\n' +
-      'disabled or no longer linked to the user. The response is deliberately the\n' +
-      'same for all causes.',
+      'The code is unknown, used, expired or for another browser; its user is\n' +
+      'disabled; or the connection of the sign-in is disabled or no longer linked to\n' +
+      'the user. The response is deliberately the same for all causes.',
   },
   SIGN_IN_INVALID: {
     status: 400,
@@ -51,6 +50,19 @@ export const errors = {
       'The token is unknown, revoked or expired, or the widget is disabled. The\n' +
       'response is deliberately the same for all causes.',
   },
+  GRANT_INVALID: {
+    status: 400,
+    message: 'The code or the refresh token cannot be used. Start the sign-in again.',
+    description:
+      'The code or the refresh token is unknown, used, expired, or of another client;\n' +
+      '`redirect_uri` or `code_verifier` is not that of the code; or the session of the\n' +
+      'browser has ended. The response is deliberately the same for all causes.',
+  },
+  GRANT_UNSUPPORTED: {
+    status: 400,
+    message: 'Use the grant type authorization_code or refresh_token.',
+    description: 'The service has no other grants.',
+  },
   VALIDATION_ERROR: {
     status: 400,
     message: 'The request is invalid; see `issues`.',
@@ -62,6 +74,13 @@ export const errors = {
     status: 401,
     message: 'There is no valid session. Refresh it, or sign in again.',
     description: 'The JWT is missing, invalid or expired, or its session has ended.',
+  },
+  CLIENT_INVALID: {
+    status: 401,
+    message: 'The client ID or the client secret is wrong, or the client is disabled.',
+    description:
+      'The client is unknown or disabled, or its secret is missing, wrong, expired or\n' +
+      'revoked. The response is deliberately the same for all causes.',
   },
   ORIGIN_REJECTED: {
     status: 403,
@@ -130,6 +149,28 @@ export const errors = {
       'hashing. Nothing was changed, unless `outcome` is `unknown`.',
   },
 } as const
+
+/**
+ * The values of `error` in the responses of operations for OpenID clients (RFC 6749 §5.2,
+ * RFC 6750 §3.1), by the code of the error. `invalid_request` stands for all others.
+ */
+export const oauthErrors = {
+  GRANT_INVALID: 'invalid_grant',
+  GRANT_UNSUPPORTED: 'unsupported_grant_type',
+  CLIENT_INVALID: 'invalid_client',
+  SESSION_INVALID: 'invalid_token',
+  VALIDATION_ERROR: 'invalid_request',
+  RATE_LIMITED: 'temporarily_unavailable',
+  SERVICE_UNAVAILABLE: 'temporarily_unavailable',
+  INTERNAL_ERROR: 'server_error',
+} as const satisfies Partial<Record<ErrorCode, string>>
+
+/** Returns the value of `error` for the code of an error. */
+export function oauthErrorName(code: ErrorCode): string {
+  return code in oauthErrors
+    ? oauthErrors[code as keyof typeof oauthErrors]
+    : oauthErrors.VALIDATION_ERROR
+}
 
 /** Messages that replace the default message of a code where more is known. */
 export const invalidTokenMessage =

@@ -20,11 +20,22 @@ export type Operation = {
   name: string
   method: 'GET' | 'POST'
   path: string
-  tag: 'Operations' | 'Sessions' | 'Second factor' | 'Widgets' | 'Keys' | 'Health'
+  tag:
+    | 'Operations'
+    | 'Sessions'
+    | 'Second factor'
+    | 'OpenID Connect'
+    | 'Widgets'
+    | 'Keys'
+    | 'Health'
   summary: string
   description: string
   request?: z.ZodType
   requestExample?: object
+  /** Whether the body is a form, instead of JSON. */
+  form?: true
+  /** Whether a path that accepts GET accepts POST too. */
+  alsoPost?: true
   response: z.ZodType
   responseDescription: string
   responseExample: object
@@ -38,7 +49,7 @@ export type Operation = {
   /**
    * Whether the operation sets or deletes cookies. `deletes` applies to 5xx errors too.
    */
-  cookies?: 'sets' | 'sets for browsers' | 'deletes'
+  cookies?: 'sets' | 'deletes'
   /**
    * Whether the client presents a session JWT: as a Bearer token, or in the session
    * cookie.
@@ -56,6 +67,8 @@ export type Operation = {
    * its own rate limit.
    */
   crossOrigin?: boolean
+  /** Whether errors have the format of OAuth 2.0 (RFC 6749 §5.2). */
+  oauth?: true
   /** The errors specific to the operation. `listErrors` adds the common ones. */
   errors?: readonly ErrorCode[]
   /** Examples of issues in its VALIDATION_ERROR, except for a body that is not JSON. */
@@ -132,6 +145,30 @@ const publicKeys = {
   mediaType: 'application/jwk-set+json',
 } as const
 
+const openId = {
+  tag: 'OpenID Connect',
+  setting: 'ID_TOKEN_SIGNING_KEYS',
+  oauth: true,
+} as const
+const discovery = {
+  tag: 'OpenID Connect',
+  setting: 'ID_TOKEN_SIGNING_KEYS',
+  summary: 'The document with which OpenID clients configure themselves.',
+  description:
+    'OpenID Connect Discovery §3. Without the setting `ID_TOKEN_SIGNING_KEYS`, the path responds with 404.',
+  response: schemas.ProviderResponse,
+  responseDescription: 'The endpoints, and what they support.',
+  responseExample: {
+    issuer: 'https://login.example.com',
+    authorization_endpoint: `https://login.example.com${routes.authorize.path}`,
+    token_endpoint: `https://login.example.com${routes.issueTokens.path}`,
+    userinfo_endpoint: `https://login.example.com${routes.getUserInfo.path}`,
+    jwks_uri: `https://login.example.com${routes.getIdTokenKeys.path}`,
+  },
+  noDatabase: true,
+  publicSeconds: 5 * 60,
+} as const
+
 /**
  * Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use
  * this table.
@@ -148,16 +185,12 @@ export const operations = {
       'If a browser has used a code and presents it again, the browser gets an error, but its\n' +
       'session continues. This browser is recognized by its cookie `__Host-browser` for 10\n' +
       'seconds after the first use, or by the cookies of that session. In all other cases,\n' +
-      'presenting a used code again ends the session that the code started (RFC 6749 §4.1.2).\n\n' +
-      'A code of `GET /api/auth/authorize` needs a `codeVerifier`. The request comes from the\n' +
-      'server of a dashboard, so cookies of the request are ignored, and the response sets\n' +
-      'none. If such a code is presented again with the right verifier, the session that the\n' +
-      'code started ends. A wrong or missing verifier changes nothing.',
+      'presenting a used code again ends the session that the code started (RFC 6749 §4.1.2).',
     request: schemas.SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     ...tokens,
     responseDescription: 'The session. Browsers also receive both tokens as cookies.',
-    cookies: 'sets for browsers',
+    cookies: 'sets',
     errors: ['SSO_EXCHANGE_INVALID'],
     issueExamples: {
       code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
@@ -295,10 +328,10 @@ export const operations = {
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Replace the password of the signed-in user.',
     description:
-      'Ends all other sessions of the user, except the session of the browser from which a\n' +
-      'dashboard may have got that of the request, and the sessions that dashboards got from\n' +
-      'it. If email is configured, the user gets an email. The issues of a new password are\n' +
-      'those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404.',
+      'Ends all other sessions of the user, except those that clients got from the session of\n' +
+      'the request. If email is configured, the user gets an email. The issues of a new\n' +
+      'password are those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path responds\n' +
+      'with 404.',
     request: schemas.ChangePasswordRequest,
     requestExample: { currentPassword: 'meadow otter lantern', password },
     responseDescription: 'The password is changed.',
@@ -337,7 +370,8 @@ export const operations = {
       'the session, because it was probably copied (RFC 9700 §4.14.2). So after the theft of a\n' +
       'token, the thief and the user cannot both continue to refresh.\n\n' +
       'The end of the session never changes. If the token was sent as a cookie, the new one is\n' +
-      'returned only as a cookie. An error deletes no cookies.',
+      'returned only as a cookie. An error deletes no cookies. An OpenID client renews its\n' +
+      'session at `POST /api/auth/token`.',
     request: schemas.RefreshTokenRequest,
     requestExample: { refreshToken },
     response: schemas.RefreshResponse,
@@ -353,7 +387,8 @@ export const operations = {
     summary: 'Get the session of the request, and its user.',
     description:
       'Reads the database, so a revoked session is rejected at once. If the request has both a\n' +
-      'Bearer token and a cookie, the Bearer token is used.',
+      'Bearer token and a cookie, the Bearer token is used. The access token of an OpenID client\n' +
+      'is accepted too.',
     response: schemas.SessionResponse,
     responseDescription: 'The session is live.',
     responseExample: {
@@ -370,8 +405,8 @@ export const operations = {
     tag: 'Sessions',
     summary: 'The live sessions of the user.',
     description:
-      'The newest is first. The session of a browser and the sessions that dashboards got from\n' +
-      'it are listed as one.',
+      'The newest is first. The session of a browser and the sessions that clients got from it\n' +
+      'are listed as one.',
     response: schemas.SessionsResponse,
     responseDescription: 'The live sessions.',
     responseExample: {
@@ -394,8 +429,8 @@ export const operations = {
     tag: 'Sessions',
     summary: 'End a session of the user, or all others.',
     description:
-      'If a session ends, the sessions that dashboards got from it end too. `others` ends all sessions except\n' +
-      'that of the request and its dashboards. It also invalidates codes that could start\n' +
+      'If a session ends, the sessions that clients got from it end too. `others` ends all sessions except\n' +
+      'that of the request and its clients. It also invalidates codes that could start\n' +
       'another session. Cookies are not changed.',
     request: schemas.EndSessionsRequest,
     requestExample: { sessionId },
@@ -410,16 +445,74 @@ export const operations = {
     description:
       'Ends the session of each valid credential: the refresh token in the body, the Bearer\n' +
       'token, the session cookie, the refresh cookie. A JWT may have expired, because its\n' +
-      'session can still be live. Ignores invalid credentials. If a credential belongs to a\n' +
-      'dashboard on another host, the browser’s session and all sessions that dashboards got\n' +
-      'from it end too. Always deletes the cookies: after a 503, the sessions are possibly\n' +
-      'still live. Without a token, send `{}`.',
+      'session can still be live. Ignores invalid credentials. If a credential belongs to an\n' +
+      'OpenID client, the browser’s session and all sessions that clients got from it end too.\n' +
+      'Always deletes the cookies: after a 503, the sessions are possibly still live. Without a\n' +
+      'token, send `{}`.',
     request: schemas.RefreshTokenRequest,
     requestExample: {},
     responseDescription: 'The sessions have ended, or there was none.',
     ...ok,
     cookies: 'deletes',
     session: 'optional',
+  },
+  issueTokens: {
+    ...routes.issueTokens,
+    ...openId,
+    summary: 'Exchange an authorization code, or renew the tokens of a client.',
+    description:
+      'RFC 6749 §4.1.3 and §6. A confidential client sends its ID and its secret in the header\n' +
+      '`Authorization` (Basic) or in the form, a public client only `client_id`. A code works\n' +
+      `once, for ${lifetimes.code} seconds. If the client presents it again after 10 seconds, its session ends.\n` +
+      'Refresh tokens rotate as those of `POST /api/auth/refresh`. Codes count against a limit of\n' +
+      'the client, and renewals against one of their session.',
+    request: schemas.TokenRequest,
+    form: true,
+    requestExample: {
+      grant_type: 'authorization_code',
+      code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM',
+      redirect_uri: 'https://dashboard.example.com/callback',
+      code_verifier: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv',
+      client_id: 'dashboard',
+    },
+    response: schemas.TokenResponse,
+    responseDescription: 'The tokens of the client.',
+    responseExample: {
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: lifetimes.sessionToken,
+      refresh_token: refreshToken,
+      id_token: token,
+      scope: 'openid email profile',
+    },
+    crossOrigin: true,
+    errors: ['GRANT_INVALID', 'GRANT_UNSUPPORTED', 'CLIENT_INVALID'],
+  },
+  getUserInfo: {
+    ...routes.getUserInfo,
+    ...openId,
+    alsoPost: true,
+    summary: 'Get the claims about the user of an access token.',
+    description:
+      'OpenID Connect Core §5.3. Accepts the access token of a client, in the header\n' +
+      '`Authorization` only. Reads the database, so the token of an ended session is rejected at\n' +
+      'once. `POST` does the same.',
+    response: schemas.UserInfoResponse,
+    responseDescription: 'The session of the client is live.',
+    responseExample: {
+      sub: '5b0f6a52-3c1e-4a55-9a0c-6f9e2d1b7c34',
+      email: 'ada@example.com',
+      email_verified: true,
+      preferred_username: 'ada@example.com',
+    },
+    session: 'required',
+    crossOrigin: true,
+  },
+  getProvider: { ...discovery, ...routes.getProvider },
+  getAuthorizationServer: {
+    ...discovery,
+    ...routes.getAuthorizationServer,
+    summary: 'The same document, where RFC 8414 expects it.',
   },
   startWidgetSession: {
     ...routes.startWidgetSession,
@@ -502,10 +595,14 @@ export const operations = {
  */
 export function allowedMethods({
   method,
+  alsoPost,
   crossOrigin,
-}: Pick<Operation, 'method' | 'crossOrigin'>): string {
-  if (method === 'GET') return 'GET, HEAD'
-  return crossOrigin ? `${method}, OPTIONS` : method
+}: Pick<Operation, 'method' | 'alsoPost' | 'crossOrigin'>): string {
+  const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
+  if (alsoPost) methods.push('POST')
+  if (crossOrigin) methods.push('OPTIONS')
+
+  return methods.join(', ')
 }
 
 /** Returns the codes of the errors that an operation can respond with. */

@@ -102,6 +102,26 @@ export const getIdTokenKeys = {
   method: 'GET',
   path: '/.well-known/openid-jwks.json',
 } as const
+export const issueTokens = {
+  name: 'token',
+  method: 'POST',
+  path: '/api/auth/token',
+} as const
+export const getUserInfo = {
+  name: 'userinfo',
+  method: 'GET',
+  path: '/api/auth/userinfo',
+} as const
+export const getProvider = {
+  name: 'openid-configuration',
+  method: 'GET',
+  path: '/.well-known/openid-configuration',
+} as const
+export const getAuthorizationServer = {
+  name: 'oauth-authorization-server',
+  method: 'GET',
+  path: '/.well-known/oauth-authorization-server',
+} as const
 export const getHealth = { name: 'health', method: 'GET', path: '/api/health' } as const
 export const getReadiness = {
   name: 'health-ready',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Challenge, type ErrorCode, errors, type Issue } from './errors'
+import { type Challenge, type ErrorCode, errors, type Issue, oauthErrors } from './errors'
 import { lifetimes } from './lifetimes'
 
 const text = z.string({
@@ -38,11 +38,6 @@ function body<Shape extends z.ZodRawShape>(shape: Shape) {
 
 export const SsoExchangeRequest = body({
   code: text.describe('The one-time code from the SSO callback redirect.'),
-  codeVerifier: text
-    .optional()
-    .describe(
-      'The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.',
-    ),
 })
 
 export const ResetPasswordRequest = body({
@@ -167,15 +162,10 @@ export const SessionsResponse = success({
         .describe('Such as “Firefox on Windows”, or null if unknown.'),
       createdAt: instant.describe('When the user signed in.'),
       lastUsedAt: instant.describe(
-        'When it, or a dashboard in the same browser, last got tokens. That can be\n' +
+        'When it, or a client in the same browser, last got tokens. That can be\n' +
           `${lifetimes.sessionToken / hour} hours ago even if the session is in use.`,
       ),
-      current: z
-        .boolean()
-        .describe(
-          'Whether it is the session of the request, or the session of the browser from\n' +
-            'which the dashboard of the request got its session.',
-        ),
+      current: z.boolean().describe('Whether it is the session of the request.'),
       signedInWith: z.object({
         method: z
           .enum(['password', 'sso', 'code'])
@@ -187,6 +177,61 @@ export const SessionsResponse = success({
       }),
     }),
   ),
+})
+
+/** A request for tokens (RFC 6749 §4.1.3 and §6), as a form. */
+export const TokenRequest = body({
+  grant_type: text.describe('`authorization_code` or `refresh_token`.'),
+  code: text
+    .optional()
+    .describe(`The code of a callback, valid for ${lifetimes.code} seconds.`),
+  redirect_uri: text
+    .optional()
+    .describe(
+      'That of the authorization request. May be missing if the code has a challenge.',
+    ),
+  code_verifier: text
+    .optional()
+    .describe('The PKCE verifier (RFC 7636), if the code has a challenge.'),
+  refresh_token: text.optional().describe('The newest refresh token of the client.'),
+  client_id: text
+    .optional()
+    .describe('The client, unless the header `Authorization` (Basic) names it.'),
+  client_secret: text
+    .optional()
+    .describe('Its secret, unless that is in the header. A public client has none.'),
+})
+
+/** The tokens of a client (RFC 6749 §5.1, OpenID Connect Core §3.1.3.3). */
+export const TokenResponse = z.object({
+  access_token: jwt.describe(
+    'A session JWT with the claim `client_id`. To the client, it is opaque.',
+  ),
+  token_type: z.literal('Bearer'),
+  expires_in: z.int().min(1).describe('The seconds for which both JWTs are valid.'),
+  refresh_token: SessionTokensResponse.shape.refreshToken,
+  id_token: jwt.describe(
+    'An ID token (RS256). Claims: those of the session JWT without `jti`, `nonce` (only with a\n' +
+      'code), `email_verified` and `preferred_username`. `aud` is the client.',
+  ),
+  scope: z.literal('openid email profile'),
+})
+
+/** The claims about a user (OpenID Connect Core §5.3.2). */
+export const UserInfoResponse = z.object({
+  sub: z.guid().describe('The ID of the user.'),
+  email: z.string(),
+  email_verified: z.literal(true),
+  preferred_username: z.string().describe('The email address.'),
+})
+
+/** The document with which clients configure themselves (OpenID Connect Discovery §3). */
+export const ProviderResponse = z.looseObject({
+  issuer: z.string().describe('`PUBLIC_URL`.'),
+  authorization_endpoint: z.url(),
+  token_endpoint: z.url(),
+  userinfo_endpoint: z.url(),
+  jwks_uri: z.url().describe('The keys of ID tokens, not of session JWTs.'),
 })
 
 export const WidgetSessionResponse = success({
@@ -300,6 +345,22 @@ const ChallengeSchema = z.object({
   methods: z.array(z.enum(['totp', 'recovery-code'])),
 }) satisfies z.ZodType<Challenge>
 
+const requestId = matching(
+  /^[\w.-]{8,40}$/,
+  'The X-Request-Id of the response, to quote to support.',
+)
+
+/** The error of an operation for OpenID clients (RFC 6749 §5.2). */
+export const OAuthErrorResponse = z.object({
+  error: z.enum(Object.values(oauthErrors)).describe('For programs.'),
+  error_description: z.string().describe('One sentence for developers. It may change.'),
+  requestId,
+  outcome: z
+    .literal('unknown')
+    .optional()
+    .describe('If present, the request may have taken effect.'),
+})
+
 /**
  * Returns the schema of an error body. Some errors have more fields than the common ones.
  */
@@ -311,10 +372,7 @@ export function errorSchema(code: ErrorCode) {
       description: 'One sentence for users. It may change.',
       examples: [errors[code].message],
     }),
-    requestId: matching(
-      /^[\w.-]{8,40}$/,
-      'The X-Request-Id of the response, to quote to support.',
-    ),
+    requestId,
   })
 
   if (code === 'SECOND_FACTOR_REQUIRED') return common.extend(ChallengeSchema.shape)

@@ -11,6 +11,7 @@ const retentionSeconds = lifetimes.session
  */
 const tables = {
   exchange_codes: ['expires_at', retentionSeconds],
+  authorization_codes: ['expires_at', retentionSeconds],
   reset_tokens: ['expires_at', retentionSeconds],
   sessions: ['expires_at', retentionSeconds],
   sso_attempts: ['expires_at', 60 * 60], // until then, the log distinguishes expired sign-ins from forged ones

@@ -12,7 +12,14 @@ export async function parseJson<Schema extends z.ZodType>(
   request: Request,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const parsed = schema.safeParse(parseText(await readBody(request, 'application/json')))
+  return validate(parseText(await readBody(request, 'application/json')), schema)
+}
+
+function validate<Schema extends z.ZodType>(
+  given: unknown,
+  schema: Schema,
+): z.output<Schema> {
+  const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
 
   const issues = parsed.error.issues.map(({ path, code, message }) => ({
@@ -25,6 +32,24 @@ export async function parseJson<Schema extends z.ZodType>(
     message: 'The body does not match the expected schema.',
     issues,
   })
+}
+
+/**
+ * Validates a form. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or VALIDATION_ERROR
+ * (quoting no value), also if a parameter is repeated (RFC 6749 §3.2).
+ */
+export async function parseForm<Schema extends z.ZodType>(
+  request: Request,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const form = await readForm(request)
+  const names = [...form.keys()]
+  if (new Set(names).size < names.length)
+    throw invalid([], 'repeated', 'A parameter is repeated.')
+  if ([...form.values()].some((value) => value.includes('\0')))
+    throw invalid([], 'invalid_characters', 'A parameter contains a NUL character.')
+
+  return validate(Object.fromEntries(form), schema)
 }
 
 /**
@@ -44,10 +69,11 @@ async function readBody(
   expectedType: string,
   maxBytes = maxBodyBytes,
 ): Promise<Buffer> {
+  const message = `Send the body as ${expectedType}, in UTF-8, uncompressed.`
   if (!isOfType(request, expectedType))
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { check: 'content_type' })
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message, check: 'content_type' })
   if (request.headers.has('content-encoding'))
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { check: 'content_encoding' })
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message, check: 'content_encoding' })
   if (Number(request.headers.get('content-length')) > maxBytes)
     throw new ApiError('PAYLOAD_TOO_LARGE', { check: 'size' })
 

@@ -4,7 +4,7 @@ const maxLength = 2_048
 // leaves space in the URL for a path, the slug of a connection, and a code
 const maxParameterLength = 1_900
 /**
- * The limit for a dashboard's authorization request, whose `state` may have 1,000
+ * The limit for the authorization request of a client, whose `state` may have 2,000
  * characters. A URL may have 8 KiB.
  */
 const maxAuthorizeLength = 7_500

@@ -3,6 +3,7 @@ import {
   type ErrorCode,
   errors,
   type Issue,
+  oauthErrorName,
   outcomeUnknownMessage,
 } from '../contract/errors'
 import {
@@ -57,15 +58,18 @@ const headerObjects = {
       pattern: '^"platform";r=\\d+;t=\\d+$',
     },
   ),
+  Pragma: describeHeader('For caches of HTTP/1.0 (RFC 6749 §5.1).', {
+    const: 'no-cache',
+  }),
   'Retry-After': describeHeader('Seconds.', { pattern: '^[1-9]\\d*$' }),
   Allow: describeHeader('The methods that the path accepts (RFC 9110 §15.5.6).', {
     enum: [...new Set(Object.values<Operation>(operations).map(allowedMethods))],
   }),
   'Accept-Post': describeHeader('The media type that the path accepts.', {
-    const: 'application/json',
+    enum: ['application/json', 'application/x-www-form-urlencoded'],
   }),
-  'WWW-Authenticate': describeHeader('How to authenticate (RFC 6750 §3).', {
-    const: 'Bearer',
+  'WWW-Authenticate': describeHeader('How to authenticate (RFC 6750 §3, RFC 7617).', {
+    enum: ['Bearer', 'Bearer error="invalid_token"', 'Basic realm="OpenID clients"'],
   }),
   'Set-Cookie': describeHeader(
     'Two cookies that no script can read: the session JWT and the refresh token. Over https, their names are\n' +
@@ -91,6 +95,8 @@ const crossOriginHeaders = {
   }),
 }
 
+const exampleRequestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
+
 const deletes = {
   'Set-Cookie': describeHeader('Two fields, which delete both cookies.', {
     pattern: makeCookiePattern('', '0'),
@@ -112,6 +118,7 @@ const errorHeaders: Partial<Record<ErrorCode, string>> = {
   RATE_LIMITED: 'Retry-After',
   SECOND_FACTOR_REQUIRED: 'Set-Cookie',
   SESSION_INVALID: 'WWW-Authenticate',
+  CLIENT_INVALID: 'WWW-Authenticate',
   SERVICE_UNAVAILABLE: 'Retry-After',
 }
 
@@ -165,6 +172,10 @@ export const openApiDocument = {
       name: 'Second factor',
       description: 'An authenticator app (TOTP) for sign-ins with a password.',
     },
+    {
+      name: 'OpenID Connect',
+      description: 'Sign users in to dashboards on other hosts.',
+    },
     { name: 'Widgets', description: 'Let pages of approved origins use a widget.' },
     { name: 'Keys', description: 'Verify a session, a widget JWT or an ID token.' },
     { name: 'Health', description: 'Monitor the service.' },
@@ -201,10 +212,13 @@ export const openApiDocument = {
 function describePath(operationId: string, operation: Operation) {
   const { method, tag, summary, description, request, requestExample, session } =
     operation
+  const mediaType = operation.form
+    ? 'application/x-www-form-urlencoded'
+    : 'application/json'
   const requestBody = request && {
     required: true,
     content: {
-      'application/json': {
+      [mediaType]: {
         schema: referTo('schemas', registry.get(request)!.id),
         example: requestExample,
       },
@@ -220,16 +234,20 @@ function describePath(operationId: string, operation: Operation) {
   const credentials = session ? [{ bearer: [] }, { cookie: [] }] : []
   const security = session === 'optional' ? [...credentials, {}] : credentials
 
+  const described = {
+    tags: [tag],
+    summary,
+    description,
+    security,
+    requestBody,
+    responses,
+  }
+
   return {
-    [method.toLowerCase()]: {
-      operationId,
-      tags: [tag],
-      summary,
-      description,
-      security,
-      requestBody,
-      responses,
-    },
+    [method.toLowerCase()]: { operationId, ...described },
+    ...(operation.alsoPost && {
+      post: { operationId: `${operationId}ByPost`, ...described },
+    }),
   }
 }
 
@@ -256,11 +274,9 @@ function describeSuccess(operation: Operation) {
       }
     : {
         ...referToHeaders(...(cookies === 'sets' ? ['Set-Cookie'] : [])),
-        ...(cookies === 'sets for browsers' && {
-          'Set-Cookie': { ...headerObjects['Set-Cookie'], required: false },
-        }),
         ...(cookies === 'deletes' && deletes),
         ...(crossOrigin && crossOriginHeaders),
+        ...(operation.oauth && { Pragma: referTo('headers', 'Pragma') }),
       }
 
   const content = {
@@ -295,11 +311,13 @@ export function describeErrors(operation: Operation): Record<string, object> {
 function describeError(codes: ErrorCode[], operation: Operation) {
   const [code, ...others] = codes as [ErrorCode, ...ErrorCode[]]
   const { status } = errors[code]
+  if (operation.oauth && code !== 'NOT_FOUND') return describeOAuthError(codes)
   if (status === 400) return describeBadRequest(codes, operation)
 
   const { cookies, crossOrigin } = operation
+  const pragma = operation.oauth && { Pragma: referTo('headers', 'Pragma') }
   const own = crossOrigin
-    ? crossOriginHeaders
+    ? { ...crossOriginHeaders, ...pragma }
     : cookies === 'deletes' && status >= 500 && deletes
   if (!own && others.length === 0) return referTo('responses', code)
 
@@ -307,6 +325,32 @@ function describeError(codes: ErrorCode[], operation: Operation) {
     others.length === 0 ? describeSharedError(code) : describeSharedStatus(codes)
 
   return { ...response, headers: { ...response.headers, ...own } }
+}
+
+/** Describes the response of an operation for OpenID clients (RFC 6749 §5.2). */
+function describeOAuthError(codes: ErrorCode[]) {
+  const examples = codes.map((code) => [
+    code,
+    {
+      value: {
+        error: oauthErrorName(code),
+        error_description: errors[code].message,
+        requestId: exampleRequestId,
+      },
+    },
+  ])
+  const content = {
+    'application/json': {
+      schema: referTo('schemas', 'OAuthErrorResponse'),
+      examples: Object.fromEntries(examples),
+    },
+  }
+  const headers = {
+    ...referToHeaders('Pragma', ...ownHeaderNames(codes)),
+    ...crossOriginHeaders,
+  }
+
+  return { description: joinDescriptions(codes), headers, content }
 }
 
 /** Describes the 400 of an operation, which several error codes can share. */
@@ -418,14 +462,19 @@ function makeErrorExample(
   code: ErrorCode,
   more: object | undefined = moreExamples[code],
 ) {
-  const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
-  return { value: { ok: false, code, message: errors[code].message, requestId, ...more } }
+  const common = { message: errors[code].message, requestId: exampleRequestId }
+  return { value: { ok: false, code, ...common, ...more } }
 }
 
 function referToHeaders(...more: string[]) {
   return Object.fromEntries(
     [...usualHeaders, ...more].map((name) => [name, referTo('headers', name)]),
   )
+}
+
+/** Returns the names of the headers that only some errors have. */
+function ownHeaderNames(codes: ErrorCode[]): string[] {
+  return codes.flatMap((code) => errorHeaders[code] ?? [])
 }
 
 function referTo(kind: 'schemas' | 'headers' | 'responses', name: string) {

@@ -1,12 +1,13 @@
 import type { z } from 'zod'
 import type { Caller } from '../contract/caller'
-import { ApiError, type ErrorCode, errors } from '../contract/errors'
+import type { Check } from '../contract/checks'
+import { ApiError, type ErrorCode, errors, oauthErrorName } from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
 import { withRequestId } from '../log/request-context'
 import { env } from '../settings/env'
-import { parseJson } from './body'
+import { parseForm, parseJson } from './body'
 import { readCaller } from './caller'
 import { countRequest, rateLimitHeaders, type Verdict } from './rate-limit/limit'
 import { readRequestId } from './request-id'
@@ -18,6 +19,8 @@ type Context = { params: Promise<object> } | undefined
 type Handler = (request: Request, context?: Context) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
+type Presented = { sessionId: string } | { clientId: string }
+
 /**
  * A route outside the contract, such as the target of a form, has only a name and a
  * method.
@@ -25,10 +28,11 @@ type Handlers = Record<(typeof methods)[number], Handler>
 type Definition = Pick<Operation, 'name' | 'method'> &
   Partial<Operation> & {
     /**
-     * Returns the session of the token in a request, or null. It must verify the token,
-     * because it decides that the request is counted by session, not by IP address.
+     * Returns the session of the token in a request, or the client that has authenticated,
+     * or null. It must verify them, because the request is then counted by session or by
+     * client, not by IP address.
      */
-    readPresented?: (request: Request, body: any) => Promise<{ sessionId: string } | null>
+    readPresented?: (request: Request, body: any) => Promise<Presented | null>
   }
 
 type Body<Route extends Definition> = Route['request'] extends z.ZodType
@@ -59,7 +63,15 @@ type Call<Route extends Definition> = {
 export type AddToLog = (
   fields: Partial<
     Record<
-      'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice',
+      | 'userId'
+      | 'sessionId'
+      | 'factor'
+      | 'connection'
+      | 'widget'
+      | 'client'
+      | 'grant'
+      | 'check'
+      | 'advice',
       string
     >
   >,
@@ -91,9 +103,15 @@ export function route<Route extends Definition>(
   }
 
   // Not counted, because a page can't read a 429 response to a preflight.
+  const headers = {
+    ...preflightHeaders,
+    'Access-Control-Allow-Methods': allowed
+      .filter((method) => method !== 'OPTIONS')
+      .join(', '),
+  }
   const preflight: Handler = async (request, context) =>
     isAvailable(request)
-      ? new Response(null, { status: 204, headers: preflightHeaders })
+      ? new Response(null, { status: 204, headers })
       : handler(request, context)
 
   const handlers = Object.fromEntries(
@@ -119,7 +137,7 @@ async function serve<Route extends Definition>(
   const { body, presented } = await readPresented(served, request)
 
   const counter = presented
-    ? `session ${presented.sessionId}`
+    ? presentedCounter(presented)
     : addressCounter(caller, definition)
   const verdict = await countRequest(counter)
 
@@ -141,6 +159,7 @@ async function serve<Route extends Definition>(
     'X-Request-Id': requestId,
     ...rateLimitHeaders(verdict),
     ...(crossOrigin && makeReadable(request, response)),
+    ...(definition.oauth && { Pragma: 'no-cache' }), // RFC 6749 §5.1
   })
   for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
@@ -155,24 +174,22 @@ async function serve<Route extends Definition>(
 }
 
 /**
- * Returns the session of the token in a request, before the request is counted. The token
- * can be in the body, so the body is returned too if it was read.
+ * Returns what `readPresented` of the route returns, before the request is counted. It can
+ * be in the body, so the body is returned too if it was read.
  */
 async function readPresented<Route extends Definition>(
   { definition, allowed }: Served<Route>,
   request: Request,
 ): Promise<{
   body: Promise<Body<Route>> | null
-  presented: { sessionId: string } | null
+  presented: Presented | null
 }> {
   const read = definition.readPresented
   if (!read || !allowed.includes(request.method)) return { body: null, presented: null }
 
   const body = readBody(definition, request)
-  const presented = await body.then(
-    (parsed) => read(request, parsed),
-    () => null, // the route throws this error, after the request is counted
-  )
+  // the route throws an error of these, after the request is counted
+  const presented = await body.then((parsed) => read(request, parsed)).catch(() => null)
 
   return { body, presented }
 }
@@ -191,7 +208,7 @@ async function answer<Route extends Definition>(
     if (!verdict.allowed)
       throw new ApiError('RATE_LIMITED', {
         retryAfterSeconds: verdict.resetSeconds,
-        check: presented ? 'session_requests' : 'client_requests',
+        check: limitCheck(presented),
       })
     if (!isAvailable(request)) throw notFound(definition)
     if (!allowed.includes(request.method))
@@ -216,10 +233,24 @@ function notFound({ name }: Definition): ApiError {
 }
 
 async function readBody<Route extends Definition>(
-  { request: schema }: Route,
+  { request: schema, form }: Route,
   request: Request,
 ): Promise<Body<Route>> {
-  return (schema && (await parseJson(request, schema))) as Body<Route>
+  const parse = form ? parseForm : parseJson
+  return (schema && (await parse(request, schema))) as Body<Route>
+}
+
+/** Returns the key of the counter of a session or of a client. */
+function presentedCounter(presented: Presented): string {
+  return 'clientId' in presented
+    ? `client ${presented.clientId}`
+    : `session ${presented.sessionId}`
+}
+
+/** Returns which limit a request has exceeded, for the log. */
+function limitCheck(presented: Presented | null): Check {
+  if (!presented) return 'client_requests'
+  return 'clientId' in presented ? 'client_codes' : 'session_requests'
 }
 
 /** Returns the key of the counter for a request without a valid token. */
@@ -270,8 +301,7 @@ const crossOriginHeaders = {
 }
 const preflightHeaders = {
   ...crossOriginHeaders,
-  'Access-Control-Allow-Methods': 'POST',
-  'Access-Control-Allow-Headers': 'Content-Type',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type',
   'Access-Control-Max-Age': '7200',
   'Cache-Control': 'no-store',
 }
@@ -315,6 +345,7 @@ const errorHeaders: Partial<Record<ErrorCode, Record<string, string>>> = {
   PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
+  CLIENT_INVALID: { 'WWW-Authenticate': 'Basic realm="OpenID clients"' }, // RFC 6749 §5.2
   SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
 }
 
@@ -334,10 +365,30 @@ function errorResponse(
   const headers = {
     ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
     ...errorHeaders[code],
+    ...(definition.form && acceptForm[code]),
+    ...(isInvalidToken(error, definition) && invalidTokenHeaders),
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
   }
 
-  const body = { ok: false, code, message, requestId, issues, outcome, ...challenge }
+  const body = isOAuthError(error, definition)
+    ? { error: oauthErrorName(code), error_description: message, requestId, outcome }
+    : { ok: false, code, message, requestId, issues, outcome, ...challenge }
 
   return Response.json(body, { status: errors[code].status, headers })
+}
+
+const acceptForm: Partial<Record<ErrorCode, Record<string, string>>> = {
+  UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/x-www-form-urlencoded' },
+}
+
+/** Whether an error has the format of OAuth. Without the setting, there is no endpoint. */
+function isOAuthError({ code }: ApiError, { oauth }: Definition): boolean {
+  return Boolean(oauth) && code !== 'NOT_FOUND'
+}
+
+const invalidTokenHeaders = { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
+
+/** Whether the request had a token that was rejected (RFC 6750 §3.1). */
+function isInvalidToken({ code, details }: ApiError, { oauth }: Definition): boolean {
+  return Boolean(oauth) && code === 'SESSION_INVALID' && details.check !== 'token_missing'
 }

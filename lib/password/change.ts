@@ -27,7 +27,7 @@ export async function changePassword(
   passwords: Passwords,
   caller: Caller,
 ): Promise<void> {
-  const { userId, familyId } = session
+  const { userId, sessionId } = session
   const { currentPassword, password } = passwords
   const formatError = passwordFormatError(password)
   if (formatError) throw formatError
@@ -45,7 +45,7 @@ export async function changePassword(
         UPDATE users SET password_hash = ${newHash}, password_changed_at = statement_timestamp()
         WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND ${mayUsePassword}
         RETURNING id
-      ), ${endAllSessions(changed, familyId)}, ${noticeInsteadOfResets(changed, caller)}
+      ), ${endAllSessions(changed, sessionId)}, ${noticeInsteadOfResets(changed, caller)}
       SELECT 1 FROM changed`
   })
 

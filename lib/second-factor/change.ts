@@ -20,8 +20,8 @@ import {
 import { decrypt, encrypt } from './encryption'
 import { findFactor, isUnchanged, type UserWithFactor } from './find'
 
-const composePurpose = ({ userId, familyId }: LiveSession) =>
-  `enrolment ${userId} ${familyId}`
+const composePurpose = ({ userId, sessionId }: LiveSession) =>
+  `enrolment ${userId} ${sessionId}`
 
 /**
  * Creates a TOTP secret. It is not stored, but `enrolment` contains it, encrypted. Throws
@@ -124,7 +124,7 @@ type NewFactor = { secret: string; step: number; recoveryCodes: string[] }
  */
 async function enrol(
   user: UserWithFactor,
-  { userId, familyId }: LiveSession,
+  { userId, sessionId }: LiveSession,
   { secret, step, recoveryCodes }: NewFactor,
   caller: Caller,
 ): Promise<number> {
@@ -140,14 +140,14 @@ async function enrol(
       WITH enrolled AS (
         UPDATE users SET second_factor_at = statement_timestamp()
         WHERE ${isUnchanged(user)}
-          AND EXISTS (SELECT FROM sessions WHERE id = ${familyId} AND revoked_at IS NULL AND ${isUnexpired})
+          AND EXISTS (SELECT FROM sessions WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired})
         RETURNING id
       ), factor AS (
         INSERT INTO second_factors (user_id, encrypted_secret, last_step)
         SELECT id, ${encrypted}, ${step}::int FROM enrolled
       ), codes AS (
         INSERT INTO recovery_codes (user_id, code_hash) SELECT id, unnest(${hashes}::bytea[]) FROM enrolled
-      ), ${endAllSessions(enrolled, familyId)}, ${notice('second-factor-on', enrolled, caller)}
+      ), ${endAllSessions(enrolled, sessionId)}, ${notice('second-factor-on', enrolled, caller)}
       SELECT 1 FROM enrolled`
   })
 }
@@ -184,7 +184,7 @@ export async function removeSecondFactor(
   caller: Caller,
 ): Promise<void> {
   await executeWithProof(
-    removal(session.userId, caller, session.familyId),
+    removal(session.userId, caller, session.sessionId),
     session,
     given,
     caller,

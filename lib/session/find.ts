@@ -12,13 +12,9 @@ import {
   verifySessionToken,
 } from './tokens'
 
-/**
- * A session that has not ended, and whose parent has not ended. `familyId`: the ID of the
- * parent, or else its own.
- */
+/** A session that has not ended. */
 export type LiveSession = {
   sessionId: string
-  familyId: string
   userId: string
   email: string
   endsAt: Date
@@ -31,61 +27,88 @@ export type LiveSession = {
 export const isUserAllowed = Prisma.sql`(
   SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
 
+const isParentLive = Prisma.sql`
+  (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = sessions.parent_id)`
+const isClientEnabled = Prisma.sql`
+  (SELECT disabled_at IS NULL FROM clients WHERE clients.id = sessions.client_id)`
+
+/** A condition on a row of `sessions`: whether it is a browser's own session. */
+export const isOfBrowser = Prisma.sql`parent_id IS NULL`
+
 /**
- * Returns the live session of the session JWT in a request. Throws SESSION_INVALID if
- * there is none.
+ * A condition on a row of `sessions`: whether it is a browser's own session, or that of an
+ * enabled client whose parent, the session of the browser, has not ended.
+ */
+export const isFamilyLive = Prisma.sql`(parent_id IS NULL OR (${isParentLive} AND ${isClientEnabled}))`
+
+/** A condition on a row of `sessions`: whether it is a client's, and its family lives. */
+export const isOfLiveClient = Prisma.sql`parent_id IS NOT NULL AND ${isFamilyLive}`
+
+/**
+ * Returns the live session of the session JWT in a request. A client's session does not
+ * count. Throws SESSION_INVALID if there is none.
  */
 export async function requireSession(
   headers: Headers,
 ): Promise<LiveSession & { tokenExpiresAt: Date }> {
-  return requireLive(await readSessionToken(headers), headers)
+  const token = readSessionToken(headers)
+  return requireLive(token, token ? await verifySessionToken(token) : null)
+}
+
+/** Returns the unverified session JWT in a request, or null. */
+export function readSessionToken(headers: Headers): string | null {
+  return readBearer(headers) ?? readCookie(headers, 'session')
 }
 
 /**
- * Returns the claims of the session JWT in a request, or null. Its session may have ended.
- */
-export async function readSessionToken(
-  headers: Headers,
-): Promise<PresentedClaims | null> {
-  const token = readBearer(headers) ?? readCookie(headers, 'session')
-  return token ? verifySessionToken(token) : null
-}
-
-/**
- * Returns the live session of the claims that `readSessionToken` has read. Throws
- * SESSION_INVALID if there is none.
+ * Returns the live session of a session JWT and its verified claims, by default only a
+ * browser's own. `isAccepted`: a condition on the session. Throws SESSION_INVALID if there
+ * is none.
  */
 export async function requireLive(
+  token: string | null,
   claims: PresentedClaims | null,
-  headers: Headers,
+  isAccepted: Prisma.Sql = isOfBrowser,
 ): Promise<LiveSession & { tokenExpiresAt: Date }> {
-  const session = await findSessionByClaims(claims)
-  if (!session)
-    throw new ApiError('SESSION_INVALID', { check: await explainSessionToken(headers) })
+  const session = await findSessionByClaims(claims, isAccepted)
+  if (session) return session
 
-  return session
+  throw new ApiError('SESSION_INVALID', {
+    check: await explainSessionToken(token, isAccepted),
+  })
 }
 
-/** Returns why the session JWT in a request has no live session, for the log. */
-async function explainSessionToken(headers: Headers): Promise<Check> {
-  const token = readBearer(headers) ?? readCookie(headers, 'session')
+/**
+ * Returns why a session JWT has no live session, for the log. `isAccepted`: a condition on
+ * the session.
+ */
+async function explainSessionToken(
+  token: string | null,
+  isAccepted: Prisma.Sql,
+): Promise<Check> {
   if (!token) return 'token_missing'
 
   const claims = await verifySessionToken(token, { mayHaveExpired: true })
   if (!claims) return 'token_unknown'
   if (claims.expiresAt <= new Date()) return 'token_expired'
 
-  return explainSession(claims.sessionId)
+  return explainSession(claims.sessionId, null, isAccepted)
 }
 
-/** Returns why a refresh token can't renew its session, for the log. */
-export async function explainRefreshToken(refreshToken: string | null): Promise<Check> {
+/**
+ * Returns why a refresh token can't renew its session, for the log. `isAccepted`: a
+ * condition on the session.
+ */
+export async function explainRefreshToken(
+  refreshToken: string | null,
+  isAccepted: Prisma.Sql = isOfBrowser,
+): Promise<Check> {
   if (!refreshToken) return 'token_missing'
 
   const presented = readRefreshToken(refreshToken)
   if (!presented) return 'token_unknown'
 
-  return explainSession(presented.sessionId, presented.generation)
+  return explainSession(presented.sessionId, presented.generation, isAccepted)
 }
 
 /**
@@ -94,11 +117,14 @@ export async function explainRefreshToken(refreshToken: string | null): Promise<
  */
 async function explainSession(
   sessionId: string,
-  generation: number | null = null,
+  generation: number | null,
+  isAccepted: Prisma.Sql,
 ): Promise<Check> {
   const [session] = await prisma().$queryRaw<{ check: Check }[]>`
     SELECT CASE WHEN revoked_at IS NOT NULL THEN 'session_ended' WHEN NOT ${isUnexpired} THEN 'session_expired'
-        WHEN ${isParentLive(Prisma.sql`sessions.parent_id`)} IS NOT TRUE THEN 'parent_ended'
+        WHEN parent_id IS NOT NULL AND ${isParentLive} IS NOT TRUE THEN 'parent_ended'
+        WHEN parent_id IS NOT NULL AND ${isClientEnabled} IS NOT TRUE THEN 'client_disabled'
+        WHEN (${isAccepted}) IS NOT TRUE THEN 'token_client'
         WHEN (SELECT disabled_at IS NOT NULL FROM users WHERE users.id = user_id) THEN 'disabled'
         WHEN renewable_until <= now() THEN 'not_renewable'
         WHEN ${isUserAllowed} IS NOT TRUE THEN 'sso_only'
@@ -112,21 +138,33 @@ async function explainSession(
   return session?.check ?? 'session_unknown'
 }
 
-/** Returns the live session of a session JWT and when the JWT expires, or null. */
+/**
+ * Returns a browser's live session and when its JWT expires, or null. `token` is the JWT.
+ */
 export async function findSession(
   token: string,
 ): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
-  return findSessionByClaims(await verifySessionToken(token))
+  return findSessionByClaims(await verifySessionToken(token), isOfBrowser)
 }
 
-async function findSessionByClaims(claims: PresentedClaims | null) {
+async function findSessionByClaims(
+  claims: PresentedClaims | null,
+  isAccepted: Prisma.Sql,
+) {
   if (!claims) return null
-  const session = await findLive(claims.sessionId, Prisma.sql`user_id = ${claims.userId}`)
-  return session && { ...session, tokenExpiresAt: claims.expiresAt }
+
+  const { sessionId, userId, expiresAt } = claims
+  const session = await findLive(
+    sessionId,
+    Prisma.sql`user_id = ${userId} AND ${isAccepted}`,
+  )
+
+  return session && { ...session, tokenExpiresAt: expiresAt }
 }
 
 /**
- * Returns the live session that a refresh token could renew, or null. Changes nothing.
+ * Returns the browser's live session that a refresh token could renew, or null. Changes
+ * nothing.
  */
 export async function findRefreshableSession(
   refreshToken: string,
@@ -138,7 +176,7 @@ export async function findRefreshableSession(
   const isRefreshable = Prisma.sql`
     (generation = ${generation}
       OR generation = ${generation} + 1 AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
-    AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed}`
+    AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed} AND ${isOfBrowser}`
 
   return findLive(sessionId, isRefreshable)
 }
@@ -154,22 +192,12 @@ async function findLive(
   }
 
   const [row] = await prisma().$queryRaw<Row[]>`
-    SELECT id AS "sessionId", coalesce(parent_id, id) AS "familyId", user_id AS "userId",
+    SELECT id AS "sessionId", user_id AS "userId",
       (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL) AS email,
       extract(epoch FROM expires_at)::float8 AS "endsAt"
     FROM sessions
-    WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}
-      AND ${isParentLive(Prisma.sql`sessions.parent_id`)}`
+    WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}`
   if (!row || row.email === null) return null
 
   return { ...row, email: row.email, endsAt: dateFromEpoch(row.endsAt) }
-}
-
-/**
- * Returns a condition: whether a session has no parent, or its parent has not ended.
- * `parentId` is a column.
- */
-export function isParentLive(parentId: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`(${parentId} IS NULL
-    OR (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = ${parentId}))`
 }

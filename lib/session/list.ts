@@ -17,10 +17,10 @@ type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & {
  */
 export async function listSessions({
   userId,
-  familyId,
+  sessionId,
 }: LiveSession): Promise<ListedSession[]> {
   const rows = await prisma().$queryRaw<Row[]>`
-    SELECT id, device, id = ${familyId} AS current, json_strip_nulls(json_build_object(
+    SELECT id, device, id = ${sessionId} AS current, json_strip_nulls(json_build_object(
         'method', coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END),
         'connection', (
           SELECT json_build_object('slug', slug, 'name', name) FROM connections WHERE connections.id = connection_id

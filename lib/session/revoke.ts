@@ -84,6 +84,9 @@ export async function endSessionsOfUser(
  * Revokes all sessions of a user except this session, its parent and their children.
  * Deletes unused codes.
  */
-export async function endOtherSessions({ userId, familyId }: LiveSession): Promise<void> {
-  await transaction((tx) => endSessionsOfUser(tx, userId, familyId))
+export async function endOtherSessions({
+  userId,
+  sessionId,
+}: LiveSession): Promise<void> {
+  await transaction((tx) => endSessionsOfUser(tx, userId, sessionId))
 }

@@ -13,24 +13,16 @@ type Claim = {
   amr: Prisma.Sql
   connectionId?: Prisma.Sql
   renewableUntil?: Prisma.Sql
-  parentId?: Prisma.Sql // of a dashboard's session
-  redirectUri?: Prisma.Sql
 }
 
 /** Returns the columns of the CTE `claimed`. A missing one is null. */
 export function claimedColumns(claim: Claim): Prisma.Sql {
   const { userId, method, amr } = claim
-  const {
-    connectionId = Prisma.sql`NULL`,
-    renewableUntil = Prisma.sql`NULL`,
-    parentId = Prisma.sql`NULL`,
-    redirectUri = Prisma.sql`NULL`,
-  } = claim
+  const { connectionId = Prisma.sql`NULL`, renewableUntil = Prisma.sql`NULL` } = claim
 
   return Prisma.sql`
     ${userId} AS user_id, ${method} AS method, ${amr}::text[] AS amr,
-    ${connectionId}::uuid AS connection_id, ${renewableUntil}::timestamptz AS renewable_until,
-    ${parentId}::uuid AS parent_id, ${redirectUri}::text AS redirect_uri`
+    ${connectionId}::uuid AS connection_id, ${renewableUntil}::timestamptz AS renewable_until`
 }
 
 /** What `startSession` returns of the new session. The rest of a stored session is known. */
@@ -38,6 +30,14 @@ export type StartedSession = Pick<
   StoredSession,
   'userId' | 'now' | 'endsAt' | 'authenticatedAt' | 'amr'
 >
+
+/** What a CTE `started` returns of the row of `sessions` that it has inserted. */
+export const insertedColumns = Prisma.sql`
+  user_id, floor(extract(epoch FROM created_at))::int AS now, floor(extract(epoch FROM expires_at))::int AS ends_at,
+  floor(extract(epoch FROM authenticated_at))::int AS authenticated_at, amr`
+
+/** The end of a session that starts now. */
+export const sessionEnd = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
 
 /** The columns of the CTE `started`, which has one row if a session was started. */
 export const startedColumns = Prisma.sql`
@@ -52,35 +52,16 @@ export function startSession(
   sessionId: string,
   heldIds: string[],
   device: string | null,
-  isOfDashboard = false,
 ) {
-  const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
-
-  // A dashboard's session has the authentication data of its parent. Each parent has one
-  // session per dashboard.
-  const selectFromParent = (column: Prisma.Sql) =>
-    Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
-
-  const replaces = Prisma.sql`
-    ON CONFLICT (parent_id, redirect_uri) WHERE parent_id IS NOT NULL DO UPDATE SET
-      id = excluded.id, created_at = now(), expires_at = excluded.expires_at, revoked_at = NULL,
-      generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until,
-      amr = excluded.amr, authenticated_at = excluded.authenticated_at`
-
   return Prisma.sql`
     started AS (
       INSERT INTO sessions
-        (id, device, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr, expires_at, authenticated_at)
-      SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr,
-        ${isOfDashboard ? Prisma.sql`least(${end}, ${selectFromParent(Prisma.sql`expires_at`)})` : end},
-        ${isOfDashboard ? selectFromParent(Prisma.sql`coalesce(authenticated_at, created_at)`) : Prisma.sql`now()`}
+        (id, device, user_id, method, connection_id, renewable_until, amr, expires_at, authenticated_at)
+      SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, amr, ${sessionEnd}, now()
       FROM claimed
-      ${isOfDashboard ? replaces : Prisma.empty}
-      RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
-        floor(extract(epoch FROM expires_at))::int AS ends_at,
-        floor(extract(epoch FROM authenticated_at))::int AS authenticated_at, amr
+      RETURNING ${insertedColumns}
     ), ${revokeSessions(Prisma.sql`
-      id = ANY (ARRAY(${replacedIds(heldIds)})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`
+      id = ANY (ARRAY(${replacedIds(heldIds)})) AND EXISTS (SELECT FROM claimed)`)}`
 }
 
 /**

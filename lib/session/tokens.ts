@@ -12,6 +12,7 @@ export type SessionClaims = {
   connection: string | null // the slug
   authenticatedAt: number
   amr: string[] | null // how the user authenticated (RFC 8176), if that is known
+  client?: string // the slug, for the session of an OpenID client
 }
 
 /** The tokens that a client receives, with their remaining lifetimes in seconds. */
@@ -30,6 +31,8 @@ export type StoredSession = SessionClaims & {
   generation: number
   now: number
   endsAt: number
+  /** How long a JWT is valid. By default, and at most, `lifetimes.sessionToken`. */
+  tokenMinutes?: number | null
 }
 
 /** Creates the tokens of a session. The JWT never outlives the session. */
@@ -37,10 +40,12 @@ export function issueTokens({
   generation,
   now,
   endsAt,
+  tokenMinutes,
   ...session
 }: StoredSession): SessionTokens {
   const sessionSeconds = endsAt - now
-  const tokenSeconds = Math.min(lifetimes.sessionToken, sessionSeconds)
+  const longest = tokenMinutes ? tokenMinutes * 60 : lifetimes.sessionToken
+  const tokenSeconds = Math.min(longest, sessionSeconds)
   return {
     token: signSessionToken({ ...session, issuedAt: now, expiresAt: now + tokenSeconds }),
     tokenSeconds,
@@ -53,7 +58,7 @@ export function issueTokens({
 export function signSessionToken(
   session: SessionClaims & { issuedAt: number; expiresAt: number },
 ): string {
-  const { connection, amr } = session
+  const { connection, amr, client } = session
   const claims = {
     iss: env().PUBLIC_URL,
     aud: env().SESSION_AUDIENCE,
@@ -66,6 +71,7 @@ export function signSessionToken(
     email: session.email,
     ...(connection && { connection }),
     ...(amr && { amr }),
+    ...(client && { client_id: client }),
   }
 
   return signJwt('JWT', claims, env().SESSION_SIGNING_KEYS)
@@ -113,7 +119,7 @@ export async function verifySessionToken(
 }
 
 /** The session of a refresh token, and how many rotations preceded the token. */
-type Refresh = { sessionId: string; generation: number }
+export type Refresh = { sessionId: string; generation: number }
 
 /**
  * Returns the refresh token of a generation of a session. The result is always the same,

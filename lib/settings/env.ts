@@ -133,25 +133,6 @@ function parsedBy<Result>(parse: (text: string) => Result) {
   })
 }
 
-/**
- * OAuth 2.0 redirect URIs (RFC 6749 §3.1.2). They have no fragment, and use https unless
- * the host is this machine.
- */
-const callbackUrls = z
-  .string()
-  .transform((list) => list.split(',').map((url) => url.trim()))
-  .refine((urls) => urls.every(isCallbackUrl), {
-    error:
-      'must be URLs that begin with https://, separated by commas; http:// only for localhost',
-  })
-
-function isCallbackUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false
-  const { protocol, hostname, username, password } = new URL(value)
-  if (username || password || value.includes('#')) return false
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
-}
-
 const encoded =
   '; write %25 for %, %2F for /, %3F for ? and %23 for # in its user name and password'
 
@@ -247,7 +228,6 @@ const Settings = z.object({
   PRIVACY_URL: linkTarget.optional(),
   TERMS_URL: linkTarget.optional(),
   DASHBOARD_URL: linkTarget.default('/'),
-  DASHBOARD_CALLBACK_URLS: callbackUrls.default([]),
   SIGN_IN_URL: linkTarget.default('/sign-in'),
   FORGOT_PASSWORD_URL: linkTarget.optional(),
   SMTP_URL: z
@@ -518,15 +498,15 @@ function rateLimitProblems(given: Given): string[] {
  * Returns problems of settings that are valid alone, but not together. `env` is undefined
  * if a setting is invalid.
  */
-function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
+function conflicts(given: Given, env: Env | undefined) {
+  const { SMTP_URL, MAIL_FROM, DASHBOARD_CALLBACK_URLS } = given
+
   const kids = env?.SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
   return [
     SMTP_URL && !MAIL_FROM && 'MAIL_FROM is missing: SMTP_URL is set',
     MAIL_FROM && !SMTP_URL && 'SMTP_URL is missing: MAIL_FROM is set',
-    // Scripts of our own origin could sign in to a dashboard on the same origin, and read
-    // its refresh token.
-    env?.DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === env.PUBLIC_URL) &&
-      'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: such a dashboard uses the session cookie instead',
+    DASHBOARD_CALLBACK_URLS &&
+      'DASHBOARD_CALLBACK_URLS was removed: register each dashboard with `npm run clients -- add`, see docs/clients.md',
     // Anybody can get a widget JWT. A service that checks only the signature must not
     // accept it as a session JWT.
     env?.WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids?.includes(kid)) &&

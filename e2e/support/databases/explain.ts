@@ -2,7 +2,9 @@
 // generic plans as JSON. This is a separate process because the settings of the pool
 // can't change after its start.
 import bcrypt from 'bcrypt'
-import { authenticateClient, findClient } from '../../../lib/client/client'
+import { issueAuthorizationCode } from '../../../lib/client/authorize'
+import { findClient } from '../../../lib/client/client'
+import { exchangeCode, refreshTokens } from '../../../lib/client/token'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
 import { hashSecret } from '../../../lib/crypto/token'
@@ -35,11 +37,11 @@ import {
 } from '../../../lib/second-factor/change'
 import { findFactor } from '../../../lib/second-factor/find'
 import { signInWithSecondFactor } from '../../../lib/second-factor/sign-in'
-import { issueDashboardCode } from '../../../lib/session/authorize'
 import { findRefreshableSession, findSession } from '../../../lib/session/find'
 import { listSessions } from '../../../lib/session/list'
 import { refreshSession } from '../../../lib/session/refresh'
 import { endOtherSessions, endSessions } from '../../../lib/session/revoke'
+import { readRefreshToken } from '../../../lib/session/tokens'
 import { claimAttempt, rejectLoop, startAttempt } from '../../../lib/sso/attempt'
 import {
   findConnection,
@@ -67,17 +69,7 @@ async function run(): Promise<void> {
   await endOtherSessions(session)
   await findRefreshableSession(refreshToken)
   await refreshSession(refreshToken)
-  const codeVerifier = 'any secret'
-  const request = {
-    redirectUri: 'https://app.example.com/callback',
-    codeChallenge: hashSecret(codeVerifier),
-  }
-  const ofDashboard = (await issueDashboardCode(
-    sessionId,
-    request.redirectUri,
-    request.codeChallenge,
-  ))!
-  await exchangeSsoCode(ofDashboard, caller, codeVerifier)
+  await useClient(sessionId)
   await endSessions([sessionId])
   await refreshSession(refreshToken).catch(() => {}) // looks up the reason
   const password = 'lantern meadow otter'
@@ -85,7 +77,7 @@ async function run(): Promise<void> {
   await resetPassword('any token', password).catch(() => {}) // looks up the reason
   await signInWithPassword(email, password, caller)
   const passwords = { currentPassword: password, password: 'otter lantern meadow' }
-  await changePassword({ ...session, familyId: sessionId }, passwords, caller)
+  await changePassword(session, passwords, caller)
   await canChangePassword(id)
   await releaseAttempt({ keys: [], endsAt: 0 })
   await databasePool().query('UPDATE users SET password_hash = $1', [
@@ -99,8 +91,6 @@ async function run(): Promise<void> {
   await useSecondFactor(id)
   await signIn()
   await findPresentedWidget('any token', 'https://www.example.com')
-  await findClient('any')
-  await authenticateClient('any', 'any secret')
   await explainWidgetToken('any token')
   await queueResetMail([email], caller)
   const mail = (await claimMail())! // the notice about the reset
@@ -135,6 +125,30 @@ async function run(): Promise<void> {
   await new Promise((resolve) => process.stdout.write(JSON.stringify(plans), resolve))
 }
 
+/** Runs every statement of an OpenID client, with a right and a wrong code. */
+async function useClient(sessionId: string): Promise<void> {
+  await databasePool().query(
+    `INSERT INTO clients (slug, public, redirect_uris) VALUES ('page', true, '{https://page.example.com/}')`,
+  )
+  const { id, redirectUris } = (await findClient('page'))!
+  const redirectUri = redirectUris[0]!
+  const verifier = 'any secret'
+  const request = {
+    state: null,
+    nonce: null,
+    challenge: hashSecret(verifier),
+    isSilent: false,
+  }
+  const credentials = { slug: 'page', secret: null }
+  const code = (await issueAuthorizationCode(sessionId, id, redirectUri, request))!
+  const grant = { code, redirectUri, verifier }
+  const { refreshToken } = await exchangeCode(credentials, grant)
+  await exchangeCode(credentials, grant).catch(() => {}) // looks up the reason
+  await refreshTokens(credentials, refreshToken, readRefreshToken(refreshToken))
+  const wrong = { slug: 'page', secret: 'any secret' }
+  await refreshTokens(wrong, refreshToken, readRefreshToken(refreshToken)).catch(() => {})
+}
+
 /**
  * Runs every statement of a second factor, from its start until it is switched off, with
  * both kinds of codes.
@@ -142,7 +156,7 @@ async function run(): Promise<void> {
 async function useSecondFactor(userId: string): Promise<void> {
   const [password, nothing] = ['lantern meadow otter', () => {}]
   const { sessionId } = await signInWithPassword(email, password, caller)
-  const session = { sessionId, familyId: sessionId, userId, email, endsAt: new Date() }
+  const session = { sessionId, userId, email, endsAt: new Date() }
   const { secret, enrolment } = await startEnrolment(session, { password }, caller)
   const { recoveryCodes } = await confirmEnrolment(
     session,

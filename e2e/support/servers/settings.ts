@@ -23,8 +23,8 @@ export const otherValues = {
   PASSWORD_MIN_LENGTH: '15',
   SIGN_IN_URL: '/x',
   FORGOT_PASSWORD_URL: 'https://www.example.com/forgot',
-  DASHBOARD_CALLBACK_URLS: '',
   WIDGET_SIGNING_KEYS: '',
+  ID_TOKEN_SIGNING_KEYS: '',
 }
 
 /** The clock is right until `shiftClock` changes it. */

@@ -1,5 +1,6 @@
 import * as routes from '../../../lib/contract/routes'
 import { enableUser } from '../../../lib/user/user'
+import { clientOf, renewTokens } from '../browsers/dashboard'
 import type { Account, Tokens } from '../databases/account'
 import { documentedFetch } from '../documents/documented'
 import {
@@ -32,6 +33,8 @@ export type TwoServers = {
     headers?: Record<string, string>,
   ) => Promise<ApiResponse>
   client: () => Client
+  /** Returns the URL of the next server in turn. */
+  nextUrl: () => string
   reset: (user: Account) => Promise<void>
   /** Signs out with the cookies of one session or of two sessions. */
   signOut: (session: Tokens, refreshCookieOf?: Tokens) => Promise<void>
@@ -61,17 +64,25 @@ export async function startTwoServers(
     postTo(next() + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
   const refresh = (refreshToken: string) =>
     post(routes.refreshSession.path, { refreshToken })
-  const isLive = async ({ token, refreshToken }: Tokens) => {
+  /** Returns whether a session can be renewed. */
+  const renews = async ({ token, refreshToken }: Tokens) => {
+    const slug = clientOf(token)
+    if (!slug) return succeeded(await refresh(refreshToken), 'REFRESH_INVALID')
+    return (await renewTokens(next(), refreshToken, slug)).status === 200
+  }
+  const isLive = async (tokens: Tokens) => {
+    const { token } = tokens
     const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
-    const [session, refreshed] = await Promise.all([
+    const [session, renewed] = await Promise.all([
       documentedFetch(next() + routes.getSession.path, { headers }),
-      refresh(refreshToken),
+      renews(tokens),
     ])
     await session.arrayBuffer()
-    return session.status !== 401 || succeeded(refreshed, 'REFRESH_INVALID')
+    return session.status !== 401 || renewed
   }
   return {
     post,
+    nextUrl: next,
     client: () => {
       const given: Tokens[] = []
       const keep = (response: ApiResponse, errorCode: string) => {

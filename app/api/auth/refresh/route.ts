@@ -17,9 +17,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       readRefreshToken(readToken(request, body) ?? ''),
   },
   async (call) => {
-    const { request, body, respond, setCookies, addToLog } = call
+    const { request, body, presented, respond, setCookies, addToLog } = call
     const { userId, sessionId, ...tokens } = await refreshSession(
       readToken(request, body),
+      presented,
     )
     addToLog({ userId, sessionId })
     setCookies(sessionCookies(tokens))

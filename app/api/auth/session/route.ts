@@ -1,17 +1,21 @@
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
-import { readSessionToken, requireLive } from '@/lib/session/find'
+import { isFamilyLive, readSessionToken, requireLive } from '@/lib/session/find'
+import { verifySessionToken } from '@/lib/session/tokens'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   {
     ...operations.getSession,
-    readPresented: ({ headers }: Request) => readSessionToken(headers),
+    readPresented: async ({ headers }: Request) => {
+      const token = readSessionToken(headers)
+      return token ? verifySessionToken(token) : null
+    },
   },
   async ({ request, presented, respond }) => {
-    const { userId, email, sessionId, tokenExpiresAt, endsAt } = await requireLive(
-      presented,
-      request.headers,
-    )
+    const token = readSessionToken(request.headers)
+    const session = await requireLive(token, presented, isFamilyLive)
+    const { userId, email, sessionId, tokenExpiresAt, endsAt } = session
+
     return respond({
       ok: true,
       user: { id: userId, email },

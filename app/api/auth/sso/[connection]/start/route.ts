@@ -1,7 +1,7 @@
 import * as routes from '@/lib/contract/routes'
 import { newSecret } from '@/lib/crypto/token'
 import { urlAtPublicHost } from '@/lib/http/public-host'
-import { findBrowserSession } from '@/lib/session/authorize'
+import { findBrowserSession } from '@/lib/session/browser'
 import { browserCookie, readBrowser } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { rejectLoop, startAttempt } from '@/lib/sso/attempt'
