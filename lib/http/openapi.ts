@@ -22,8 +22,16 @@ import { windowSeconds } from './rate-limit/limit'
 const registry = z.registry<{ id: string }>()
 for (const [id, schema] of Object.entries(schemaModule))
   if (schema instanceof z.ZodType) registry.add(schema, { id })
-for (const code of Object.keys(errors) as ErrorCode[])
-  registry.add(schemaModule.errorSchema(code), { id: code })
+
+/** The codes of operations whose errors do not have the format of OAuth. */
+const codes = [
+  ...new Set(
+    Object.values<Operation>(operations)
+      .filter(({ oauth }) => !oauth)
+      .flatMap(listErrors),
+  ),
+]
+for (const code of codes) registry.add(schemaModule.errorSchema(code), { id: code })
 
 export const usualHeaders = [
   'Cache-Control',
@@ -124,7 +132,7 @@ const errorHeaders: Partial<Record<ErrorCode, string>> = {
 
 // An operation describes its own 400, which several codes can share. ORIGIN_REJECTED is
 // described at the only operation that returns it.
-const sharedCodes = (Object.keys(errors) as ErrorCode[]).filter(
+const sharedCodes = codes.filter(
   (code) => errors[code].status !== 400 && code !== 'ORIGIN_REJECTED',
 )
 
