@@ -290,7 +290,7 @@ test('responds to preflight requests and to pages of every site, with a separate
   expect(preflight.headers).toMatchObject({
     'access-control-allow-origin': '*',
     'access-control-allow-methods': 'POST',
-    'access-control-allow-headers': 'Content-Type',
+    'access-control-allow-headers': 'Authorization, Content-Type',
     'access-control-max-age': '7200',
     'cache-control': 'no-store',
   })
