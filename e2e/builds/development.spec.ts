@@ -4,6 +4,7 @@ import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
+import { requestTokens } from '../support/browsers/dashboard'
 import { problemsOf } from '../support/browsers/page-checks'
 import { documents, files } from '../support/documents/documents'
 import {
@@ -81,6 +82,14 @@ test('npm run dev and the commands in the README work without settings', async (
     const [widget, rejected] = [linkTo('Widget'), linkTo('Rejected widget')]
     expect(await (await fetch(app)).text()).toContain('href="/preview"')
     expect(hub).toMatch(/otpauth:.* of joan@example\.net: password “.+”, secret \w+/)
+    const [, issuer, slug, secret] = hub.match(
+      /issuer (\S+), client ID (\w+), client secret (cs_[\w-]{43})\./,
+    )!
+    expect(issuer).toBe(app)
+    const form = { grant_type: 'authorization_code', code: 'made-up' }
+    const credentials = { client_id: slug!, client_secret: keepSecret(secret!) }
+    const { body } = await requestTokens(app, null, { ...form, ...credentials })
+    expect(body.error).toBe('invalid_grant') // so that the client has authenticated
     for (const path of ['/sign-in', '/reference', '/openapi.json'])
       expect(hub).toContain(`<a href="${path}">`)
     const issue = async (kind: string) => {

@@ -52,7 +52,6 @@ const brand: Record<string, string | Buffer> = {
 }
 
 const brandSettings = {
-  DASHBOARD_CALLBACK_URLS: 'https://dashboard.example.com/callback',
   APP_NAME: name,
   ACCENT_COLOR: '#ffd400',
   ACCENT_COLOR_DARK: '#000000',
