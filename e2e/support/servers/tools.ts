@@ -72,6 +72,7 @@ const providerPackages = [
     'libio-string-perl',
   ],
   'libemail-sender-perl',
+  'libapache2-mod-auth-openidc', // with apache2-bin
 ]
 
 /**

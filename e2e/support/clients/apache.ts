@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { listen } from '../servers/listen'
+import { startProgram, temporaryFolder } from '../servers/program'
+import { type ClientValues, cutOut, type RealClient } from './recipe'
+
+const modules = [
+  'mpm_event',
+  'authn_core',
+  'authz_core',
+  'authz_user',
+  'proxy',
+  'proxy_http',
+  'auth_openidc',
+]
+
+/**
+ * Starts Debian's Apache with the recipe for mod_auth_openidc, in front of an app that
+ * shows the claims in the headers.
+ */
+export async function startApache({
+  issuer,
+  slug,
+  secret,
+  port,
+  redirectUri,
+}: ClientValues): Promise<RealClient & { log: () => string }> {
+  const app = await listen(
+    createServer(({ headers }, response) =>
+      response.end(
+        JSON.stringify({ sub: headers.oidc_claim_sub, email: headers.oidc_claim_email }),
+      ),
+    ),
+  )
+  const folder = temporaryFolder('apache')
+  const recipe = cutOut('mod-auth-openidc', {
+    'https://login.example.com': issuer,
+    'https://app.example.com/oidc/callback': redirectUri,
+    'OIDCClientID app': `OIDCClientID ${slug}`,
+  })
+  const config = `${folder.path}/apache.conf`
+  writeFileSync(
+    config,
+    `${modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
+ServerRoot ${folder.path}
+ServerName 127.0.0.1
+PidFile ${folder.path}/pid
+DefaultRuntimeDir ${folder.path}
+ErrorLog ${folder.path}/error.log
+Listen 127.0.0.1:${port}
+User www-data
+Group www-data
+ProxyPass / ${app.url}/
+${recipe}`,
+  )
+
+  const { origin } = new URL(redirectUri)
+  const respond = () =>
+    fetch(origin, { redirect: 'manual' }).then(
+      () => true,
+      () => false,
+    )
+  const program = await startProgram(
+    ['/usr/sbin/apache2', '-D', 'FOREGROUND', '-f', config],
+    respond,
+    { CLIENT_SECRET: secret, CRYPTO_PASSPHRASE: randomBytes(32).toString('hex') },
+  )
+
+  return {
+    url: `${origin}/`,
+    redirectUri,
+    begin: async (browser) =>
+      (await browser.get(origin, { maxRedirects: 0 })).headers().location!,
+    open: async (page) => {
+      await page.goto(origin)
+    },
+    log: () => readFileSync(`${folder.path}/error.log`, 'utf8'),
+    stop: async () => {
+      await program.stop()
+      await app.stop()
+      folder.remove()
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import type { APIRequestContext, Page } from 'playwright/test'
+import { blocks } from '../documents/documents'
+
+/** What a client under test has instead of the values in the documents. */
+export type ClientValues = {
+  issuer: string
+  slug: string
+  secret: string
+  port: number
+  redirectUri: string
+}
+
+/** A client under test: one page, which only signed-in users see, and a callback. */
+export type RealClient = {
+  /** The page. It shows the claims `sub` and `email`. */
+  url: string
+  redirectUri: string
+  /** Begins a sign-in as a browser does, and returns the authorization request. */
+  begin: (browser: APIRequestContext) => Promise<string>
+  /** Opens the page, and begins a sign-in if it needs one. */
+  open: (page: Page) => Promise<void>
+  stop: () => Promise<void>
+}
+
+/**
+ * Returns a recipe of docs/clients.md with other texts. Throws if it lacks one of the
+ * replaced texts.
+ */
+export function cutOut(name: string, replaced: Record<string, string>): string {
+  const { document, text } = blocks[name]!
+  if (document !== 'docs/clients.md') throw new Error(`${name} is in ${document}.`)
+
+  return Object.entries(replaced).reduce((result, [from, to]) => {
+    if (!result.includes(from)) throw new Error(`The recipe ${name} has no ${from}`)
+    return result.replaceAll(from, () => to)
+  }, text)
+}
