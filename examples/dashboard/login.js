@@ -3,7 +3,7 @@ import * as client from 'openid-client'
 
 export const {
   LOGIN_URL = 'http://localhost:3000', // the setting PUBLIC_URL of the login
-  CLIENT_ID = 'dashboard',
+  CLIENT_ID = 'app',
   CLIENT_SECRET,
 } = process.env
 

@@ -473,7 +473,7 @@ export const operations = {
       code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM',
       redirect_uri: 'https://dashboard.example.com/callback',
       code_verifier: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv',
-      client_id: 'dashboard',
+      client_id: 'app',
     },
     response: schemas.TokenResponse,
     responseDescription: 'The tokens of the client.',
