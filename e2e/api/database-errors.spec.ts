@@ -113,6 +113,11 @@ test('every constraint rejects invalid rows', async () => {
   const later = `now() + interval '1 hour'`
   const code = (columns: string, values: string) =>
     `INSERT INTO exchange_codes (user_id, expires_at, ${columns}) VALUES (gen_random_uuid(), ${later}, ${values})`
+  const authorizationCode = (columns: string, values: string) =>
+    `INSERT INTO authorization_codes (client_id, parent_id, redirect_uri, expires_at, ${columns})
+     VALUES (gen_random_uuid(), gen_random_uuid(), 'https://app.example.com/', ${later}, ${values})`
+  const session = (columns: string, values: string) =>
+    `INSERT INTO sessions (user_id, expires_at, ${columns}) VALUES (gen_random_uuid(), ${later}, ${values})`
   const connection = (slug: string, kind: string, settings: string) =>
     `INSERT INTO connections (name, slug, kind, settings) VALUES ('x', '${slug}', '${kind}', '${settings}')`
   const domain = (name: string) =>
@@ -145,18 +150,19 @@ test('every constraint rejects invalid rows', async () => {
     exchange_codes_browser_hash_is_sha256: [
       code('code_hash, browser_hash', `${hash}, ${short}`),
     ],
-    exchange_codes_code_challenge_is_sha256: [
-      code('code_hash, code_challenge', `${hash}, ${short}`),
-    ],
     exchange_codes_used_by_is_sha256: [code('code_hash, used_by', `${hash}, ${short}`)],
     reset_tokens_token_hash_is_sha256: [
       `INSERT INTO reset_tokens (user_id, token_hash, expires_at) VALUES (gen_random_uuid(), ${short}, ${later})`,
     ],
-    sessions_method_is_known: [
-      `INSERT INTO sessions (user_id, expires_at, method) VALUES (gen_random_uuid(), ${later}, 'x')`,
+    authorization_codes_code_hash_is_sha256: [authorizationCode('code_hash', short)],
+    authorization_codes_code_challenge_is_sha256: [
+      authorizationCode('code_hash, code_challenge', `${hash}, ${short}`),
     ],
-    sessions_device_is_short: [
-      `INSERT INTO sessions (user_id, expires_at, device) VALUES (gen_random_uuid(), ${later}, 'Mozilla/5.0')`,
+    sessions_method_is_known: [session('method', `'x'`)],
+    sessions_device_is_short: [session('device', `'Mozilla/5.0'`)],
+    sessions_of_clients_have_a_parent: [
+      session('client_id', 'gen_random_uuid()'),
+      session('parent_id', 'gen_random_uuid()'),
     ],
     second_factors_failures_are_bounded: [-1, 101].map(
       (failures) =>

@@ -47,6 +47,20 @@ test('deletes rows that expired more than a week ago, in batches', async ({
   expect(await sql(used, [user.id])).toHaveLength(1)
 })
 
+test('deletes the code of a client a week after it expired', async ({ sql }) => {
+  const added = await sql(
+    `INSERT INTO authorization_codes (code_hash, client_id, parent_id, redirect_uri, used_at, expires_at)
+     SELECT sha256(gen_random_uuid()::text::bytea), gen_random_uuid(), gen_random_uuid(), 'https://app.example.com/',
+       now() - age, now() - age
+     FROM unnest(ARRAY[interval '1 minute', interval '6 days 23 hours 59 minutes', interval '7 days 1 minute']) AS age
+     RETURNING code_hash`,
+  )
+  expect((await deleteExpiredRows()).authorization_codes).toBeGreaterThanOrEqual(1)
+  const left = 'SELECT code_hash FROM authorization_codes WHERE code_hash = ANY ($1)'
+  const kept = await sql(left, [added.map(({ code_hash }) => code_hash)])
+  expect(kept).toEqual(added.slice(0, 2))
+})
+
 test('deletes an SSO attempt an hour after it expired', async ({ sql }) => {
   const slug = `old-${randomUUID()}`
   const kept = ['59 minutes', '-1 minute']
@@ -107,7 +121,7 @@ test('does not wait for a locked row, and stops at its time limit', async ({
     [user.id],
   )
   // the time limit is zero
-  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(6).fill(0))
+  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(7).fill(0))
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0 }])
   await holder.query('ROLLBACK')
@@ -143,6 +157,7 @@ test.describe('the cron jobs', () => {
     ]) {
       const tables = [
         'exchange_codes',
+        'authorization_codes',
         'reset_tokens',
         'sessions',
         'sso_attempts',

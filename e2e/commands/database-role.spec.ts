@@ -4,6 +4,14 @@ import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
+import {
+  addClients,
+  type ClientCode,
+  clientCode,
+  exchangeClientCode,
+  renewTokens,
+  tokensOf,
+} from '../support/browsers/dashboard'
 import { Visitor } from '../support/browsers/sso-visitor'
 import { insertConnection } from '../support/databases/connection'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
@@ -51,6 +59,7 @@ test.beforeAll(async () => {
     DATABASE_POOL_SIZE: '1',
   })
   await insertConnection(database.sql, slug, domain, provider)
+  await addClients(database.sql)
 })
 test.afterAll(async () => {
   await provider?.stop()
@@ -75,6 +84,27 @@ async function signInThroughConnection(): Promise<void> {
   }
   const created = 'SELECT 1 FROM users WHERE email = $1'
   expect(await count(created, `${name}@${domain}`)).toBe(1)
+}
+
+/** Signs a browser in at a client, and uses its tokens. Returns the used code. */
+async function useClient(
+  cookies: { token: string; refreshToken: string },
+  headers: Record<string, string>,
+): Promise<ClientCode> {
+  const code = (await clientCode(server.url, cookies))!
+  const opened = await exchangeClientCode(server.url, code)
+  expect(opened.status).toBe(200)
+  expect((await exchangeClientCode(server.url, code)).status).toBe(400)
+
+  const { token, refreshToken } = tokensOf(opened)
+  expect((await renewTokens(server.url, refreshToken)).status).toBe(200)
+  expect((await renewTokens(server.url, 'made-up')).status).toBe(400)
+  const asClient = { headers: { ...headers, Authorization: `Bearer ${token}` } }
+  expect(
+    (await documentedFetch(server.url + routes.getUserInfo.path, asClient)).status,
+  ).toBe(200)
+
+  return code
 }
 
 /** Makes the server execute each of its database operations. */
@@ -106,6 +136,8 @@ async function useServer(): Promise<void> {
     ).toContain(user!.email.split('@')[0])
   const cookies = { Cookie: `session=${body.token}; refresh=${body.refreshToken}` }
   expect((await post(routes.refreshSession.path, {}, cookies)).status).toBe(200)
+  const { token: jwt, refreshToken } = body as { token: string; refreshToken: string }
+  const usedCode = hash((await useClient({ token: jwt, refreshToken }, headers)).code)
   await fetch(`${server.url}/sign-out`, {
     method: 'POST',
     headers: { ...headers, ...cookies },
@@ -199,6 +231,10 @@ async function useServer(): Promise<void> {
     UPDATE exchange_codes SET expires_at = now() - interval '8 days' WHERE user_id = '${user!.id}';
     UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = '${user!.id}';
     UPDATE sessions SET expires_at = now() - interval '8 days' WHERE user_id = '${user!.id}'`)
+  await sql(
+    `UPDATE authorization_codes SET expires_at = now() - interval '8 days' WHERE code_hash = $1`,
+    [usedCode],
+  )
   expect((await cron('clean-up')).status).toBe(200)
   const left = ['exchange_codes', 'reset_tokens', 'sessions'].map(
     (table) => `SELECT user_id FROM ${table}`,
@@ -208,6 +244,9 @@ async function useServer(): Promise<void> {
       `SELECT FROM (${left.join(' UNION ALL ')}) AS remaining WHERE user_id = $1`,
       user!.id,
     ),
+  ).toBe(0)
+  expect(
+    await count('SELECT FROM authorization_codes WHERE code_hash = $1', usedCode),
   ).toBe(0)
 }
 
@@ -245,6 +284,7 @@ test('the role in deploy/database.sql can serve requests and issue links, and fi
 
   // ANALYZE ran when all rows had expired, so the planner expects no unexpired rows.
   const expiring = [
+    'authorization_codes',
     'exchange_codes',
     'password_attempts',
     'reset_tokens',
@@ -257,6 +297,9 @@ test('the role in deploy/database.sql can serve requests and issue links, and fi
   await database.sql(`
     WITH more AS (INSERT INTO users (email, email_domain) SELECT number || '@example.net', 'example.net' FROM generate_series(1, 5000) number RETURNING id),
     codes AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM more),
+    codes_of_clients AS (INSERT INTO authorization_codes (code_hash, client_id, parent_id, redirect_uri, expires_at)
+      SELECT sha256(id::text::bytea), id, id, 'https://app.example.com/', now() + interval '1 hour' FROM more),
+    of_clients AS (INSERT INTO sessions (user_id, parent_id, client_id, expires_at) SELECT id, id, id, now() + interval '1 hour' FROM more),
     tokens AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM more),
     mails AS (INSERT INTO mails (kind, user_id, language, due_at, sent_at) SELECT 'reset', id, 'en', NULL, now() FROM more),
     attempts AS (INSERT INTO password_attempts SELECT sha256(id::text::bytea), 1, now() + interval '1 hour' FROM more)

@@ -10,9 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { project } from '../../bin/dev/local'
+import * as routes from '../../lib/contract/routes'
+import { makeRefreshToken } from '../../lib/session/tokens'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { blocks } from '../support/documents/documents'
 import { expect, test } from '../support/fixtures'
+import { keepSecret } from '../support/secrets'
 import { type Ended, runProgram } from '../support/servers/command'
 
 const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: true })
@@ -21,6 +24,7 @@ const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: t
   .sort()
 const tables = [
   '_prisma_migrations',
+  'authorization_codes',
   ...['client_secrets', 'clients', 'connection_domains', 'connections'],
   ...['exchange_codes', 'identities', 'mails'],
   ...[
@@ -202,6 +206,91 @@ test('in a database of an earlier version, decides by domain who may use a passw
   ).toHaveLength(18)
   const ofAscii = `SELECT DISTINCT email_domain FROM users WHERE email ~ 'b(ü|u\u0308)cher'`
   expect(await database.sql(ofAscii)).toEqual([{ email_domain: 'xn--bcher-kva.example' }])
+})
+
+/** Two sessions of Ada in a database of 0.2.0: of her browser, and of a dashboard there. */
+const [ofBrowser, ofDashboard] = [1, 2].map(
+  (digit) => `0000000${digit}-0000-4000-8000-000000000000`,
+) as [string, string]
+
+/** Rows in every table of 0.2.0. Ada has a password, a second factor and a dashboard. */
+const rowsOfLastVersion = `
+  INSERT INTO users (id, email, email_domain, password_hash, password_changed_at, second_factor_at)
+    VALUES (gen_random_uuid(), 'ada@example.com', 'example.com', 'x', now(), now());
+  INSERT INTO connections (slug, name, kind, settings, allow_passwords) VALUES ('acme', 'Acme', 'oidc', '{}', true);
+  INSERT INTO connection_domains SELECT 'example.com', id FROM connections;
+  INSERT INTO identities (connection_id, issuer, subject, user_id)
+    SELECT connections.id, 'https://idp.example.com', 'ada', users.id FROM connections, users;
+  INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, kid, expires_at)
+    SELECT sha256('state'), id, sha256('browser'), 'x', now() + interval '1 hour' FROM connections;
+  INSERT INTO mails (kind, user_id, language) SELECT 'reset', id, 'en' FROM users;
+  INSERT INTO password_attempts VALUES (sha256('key'), 1, now() + interval '1 hour');
+  INSERT INTO reset_tokens (user_id, token_hash, expires_at) SELECT id, sha256('reset'), now() + interval '1 hour' FROM users;
+  INSERT INTO second_factors SELECT id, 'x', 0, 0 FROM users;
+  INSERT INTO recovery_codes SELECT id, sha256('recovery') FROM users;
+  INSERT INTO widgets (slug, name) VALUES ('page', 'Page');
+  INSERT INTO widget_origins SELECT id, 'https://www.example.com' FROM widgets;
+  INSERT INTO widget_tokens (widget_id, token_hash, hint) SELECT id, sha256('widget'), 'x' FROM widgets;
+  INSERT INTO sessions (id, user_id, expires_at, method, device, amr, parent_id, redirect_uri)
+    SELECT given.id::uuid, users.id, now() + interval '7 days', 'password', 'Firefox', '{pwd}', parent_id::uuid, redirect_uri
+    FROM users, (VALUES ('${ofBrowser}', NULL, NULL), ('${ofDashboard}', '${ofBrowser}', 'https://app.example.com/callback'))
+      AS given (id, parent_id, redirect_uri);
+  INSERT INTO exchange_codes (code_hash, user_id, expires_at, used_at, session_id, parent_id, redirect_uri, code_challenge)
+    SELECT sha256(name::bytea), users.id, now() + interval '1 hour', CASE WHEN session_id IS NOT NULL THEN now() END,
+      session_id::uuid, parent_id::uuid, redirect_uri, CASE WHEN parent_id IS NOT NULL THEN sha256('verifier') END
+    FROM users, (VALUES ('unused', NULL, NULL, NULL), ('used', '${ofBrowser}', NULL, NULL),
+      ('unused of the dashboard', NULL, '${ofBrowser}', 'https://app.example.com/callback'),
+      ('used of the dashboard', '${ofDashboard}', '${ofBrowser}', 'https://app.example.com/callback'))
+      AS given (name, session_id, parent_id, redirect_uri)`
+
+test('in a database of 0.2.0, ends the sessions and codes of dashboards, and keeps everything else', async ({
+  serverWith,
+}) => {
+  const folder = `${copy}prisma/migrations/`
+  const later = migrations.filter((name) => name > '20261129020000_second_factor')
+  for (const name of later) renameSync(folder + name, copy + name)
+  await migrate()
+  await database.sql(rowsOfLastVersion)
+
+  const given = (await existingTables()).filter((table) => table !== '_prisma_migrations')
+  /** The rows of all tables as JSON, without the columns that only one version has. */
+  const readRows = async () => {
+    const rows: Record<string, unknown[]> = {}
+    for (const table of given) {
+      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id}'::text[]`
+      const read = await database.sql(
+        `SELECT ${columns} AS row FROM ${table} AS row ORDER BY 1`,
+      )
+      rows[table] = read.map(({ row }) => row)
+    }
+    return rows
+  }
+  const before = await readRows()
+  for (const [table, rows] of Object.entries(before)) expect(rows, table).not.toEqual([])
+
+  for (const name of later) renameSync(copy + name, folder + name)
+  expect(await migrate()).toEqual(later)
+
+  const after = await readRows()
+  const { sessions, exchange_codes: codes, ...others } = after
+  expect(others).toEqual({ ...before, sessions: undefined, exchange_codes: undefined })
+  expect(sessions).toMatchObject([{ id: ofBrowser, revoked_at: null }])
+  expect(sessions).toEqual(
+    before.sessions!.filter((session) => (session as { id: string }).id === ofBrowser),
+  )
+  expect(codes).toHaveLength(2)
+  expect(
+    await database.sql(
+      `SELECT FROM exchange_codes WHERE code_hash IN (sha256('unused'), sha256('used'))`,
+    ),
+  ).toHaveLength(2)
+
+  const server = await serverWith({ DATABASE_URL: database.url() })
+  const renew = async (sessionId: string) => {
+    const refreshToken = keepSecret(makeRefreshToken({ sessionId, generation: 0 }))
+    return (await server.post(routes.refreshSession.path, { refreshToken })).status
+  }
+  expect([await renew(ofBrowser), await renew(ofDashboard)]).toEqual([200, 400])
 })
 
 test('applies no migration if an applied migration was edited', async () => {

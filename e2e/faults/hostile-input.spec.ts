@@ -1,5 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
+import * as routes from '../../lib/contract/routes'
+import { authorize, dashboards, secretOf } from '../support/browsers/dashboard'
+import { newAccount } from '../support/databases/account'
 import { rounds } from '../support/databases/race'
 import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, newCode, resetPath, test } from '../support/fixtures'
@@ -123,6 +126,194 @@ for (const route of [exchangePath, resetPath]) {
     }
   })
 }
+
+/** A value as it is sent in a form or in a query, mostly percent-encoded. */
+const encodedValue = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300 }).map(encode),
+  fc.string({ unit: 'grapheme', maxLength: 100 }).map(encode),
+  fc.uint8Array({ maxLength: 100 }).map((bytes) => percent(Buffer.from(bytes))),
+  fc.string({ unit: fc.constantFrom(...'%0Aau+&=;\\\'"') }),
+  fc.constantFrom(
+    ...['', '%', '%0', '%zz', '%00', '%ED%A0%80', '%C0%AF', '%F4%90%80%80', '%u0000'],
+    ...[encode("'; DROP TABLE users; --"), '1'.repeat(2_000), '__proto__', '[]', '{}'],
+  ),
+)
+
+function encode(text: string): string {
+  return percent(Buffer.from(text))
+}
+
+function percent(bytes: Buffer): string {
+  return bytes.toString('hex').replaceAll(/../g, '%$&')
+}
+
+/** Fields of a form or a query: some with a value that gets past a check, or repeated. */
+function generateFields(known: Record<string, string[]>): fc.Arbitrary<string> {
+  const fields = Object.entries(known).map(([name, values]) => {
+    const right = values.map((value) => ({
+      weight: 3,
+      arbitrary: fc.constant(encode(value)),
+    }))
+    const value = fc.oneof(...right, { weight: 1, arbitrary: encodedValue })
+    return fc.option(
+      value.map((sent) => `${name}=${sent}`),
+      { freq: 6, nil: null },
+    )
+  })
+  const other = fc
+    .tuple(fc.constantFrom(...Object.keys(known), '', '__proto__', 'scope'), encodedValue)
+    .map(([name, value]) => `${name}=${value}`)
+  const others = fc.oneof(
+    { weight: 4, arbitrary: fc.constant([]) },
+    fc.array(other, { maxLength: 5 }),
+  )
+
+  return fc
+    .tuple(fc.tuple(...fields), others)
+    .map(([sent, more]) => [...sent, ...more].filter((field) => field !== null).join('&'))
+}
+
+const form = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: generateFields({
+      grant_type: ['authorization_code', 'refresh_token'],
+      code: [],
+      redirect_uri: [dashboards.app],
+      code_verifier: [],
+      client_id: ['app', 'page'],
+      client_secret: [secretOf('app')],
+      refresh_token: [],
+    }),
+  },
+  // a public client has no secret, so that hostile values reach the statements
+  {
+    weight: 2,
+    arbitrary: generateFields({
+      grant_type: ['authorization_code'],
+      code: ['made-up'],
+      redirect_uri: [],
+      code_verifier: [],
+      client_id: ['page'],
+    }),
+  },
+  { weight: 1, arbitrary: encodedValue },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 400 }) },
+)
+const credentials = fc.oneof(
+  fc.constant(`app:${secretOf('app')}`),
+  fc.tuple(encodedValue, encodedValue).map(([slug, secret]) => `${slug}:${secret}`),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+)
+const authorization = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(null) },
+  credentials.map((text) => `Basic ${Buffer.from(text).toString('base64')}`),
+  fc.string({ unit: fc.constantFrom(...'Basic =:%A+/-_,"') }),
+)
+
+test('the token endpoint rejects generated forms with an error of OAuth', async ({
+  url,
+  sql,
+}) => {
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  console.log(`SEED=${seed}`)
+  const requests = fc.sample(fc.tuple(form, authorization), {
+    numRuns: bodiesEach,
+    seed,
+  })
+  const sessions =
+    'SELECT count(*) AS count, (SELECT count(*) FROM authorization_codes WHERE used_at IS NOT NULL) AS used FROM sessions'
+  const before = await sql(sessions)
+  const checks = new Set<string>()
+  await sendMany(bodiesEach, async (index) => {
+    const [sent, header] = requests[index]!
+    const response = await documentedFetch(url + routes.issueTokens.path, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/x-www-form-urlencoded',
+        'X-Forwarded-For': newAddress(),
+        ...(header && { Authorization: header }),
+      },
+      body: sent as BodyInit,
+      signal: AbortSignal.timeout(60_000),
+    })
+    const text = await response.clone().text()
+    const { error, error_description: description, requestId } = JSON.parse(text)
+    checks.add(error)
+    expect(
+      [400, 401].includes(response.status) &&
+        typeof error === 'string' &&
+        typeof description === 'string' &&
+        requestId === response.headers.get('x-request-id'),
+      `${response.status} ${text} for ${JSON.stringify([String(sent), header])}`,
+    ).toBe(true)
+    return response
+  })
+  expect(await sql(sessions)).toEqual(before)
+  // each step of the endpoint has rejected a form
+  expect([...checks].sort()).toEqual([
+    'invalid_client',
+    'invalid_grant',
+    'invalid_request',
+    'unsupported_grant_type',
+  ])
+})
+
+test('the authorization endpoint answers generated queries with a page or a redirect', async ({
+  url,
+  sql,
+  serverWith,
+}) => {
+  const server = await serverWith()
+  const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+  console.log(`SEED=${seed}`)
+  const query = generateFields({
+    client_id: ['app', 'page', 'reports'],
+    redirect_uri: [dashboards.app, dashboards.page],
+    response_type: ['code'],
+    response_mode: ['query'],
+    scope: ['openid'],
+    state: [],
+    nonce: [],
+    prompt: ['none', 'login'],
+    max_age: ['0'],
+    code_challenge: ['x'.repeat(43)],
+    code_challenge_method: ['S256'],
+    login_hint: [],
+    ui_locales: [],
+    claims: [],
+    id_token_hint: [],
+  })
+  // so that queries with hostile values get past the checks in front of the statement
+  const nearlyRight = fc.tuple(encodedValue, encodedValue).map(([state, nonce]) => {
+    const right = { client_id: 'app', redirect_uri: dashboards.app }
+    const rest = 'response_type=code&scope=openid'
+    return `${new URLSearchParams(right)}&${rest}&state=${state}&nonce=${nonce}`
+  })
+  const queries = fc.sample(fc.oneof({ weight: 2, arbitrary: query }, nearlyRight), {
+    numRuns: bodiesEach,
+    seed,
+  })
+  const [browser] = (await newAccount(sql, 1, 0)).sessions
+  const targets = new Set<string>()
+  await sendMany(bodiesEach, async (index) => {
+    const response = await authorize(url, queries[index]!, index % 2 ? browser : {})
+    const what = `${response.status} for ${queries[index]}`
+    expect([303, 400], what).toContain(response.status)
+    const location = response.headers.get('location')
+    expect(location === null, what).toBe(response.status === 400)
+    if (location) {
+      expect(location, what).toMatch(
+        /^(\/sign-in\?|https:\/\/(app|page)\.example\.com\/)/,
+      )
+      expect(location, what).not.toMatch(/error=(server_error|temporarily_unavailable)/)
+      targets.add(/^\/sign-in|[?&](code|error)=/.exec(location)![0])
+    }
+    return response
+  })
+  expect([...targets].sort()).toEqual(['/sign-in', '?code=', '?error='])
+  expect(await server.logged('"level":"error"')).toEqual([])
+})
 
 test('uses the last value if a JSON key occurs twice', async ({ user, url, sql }) => {
   const code = await newCode(user)

@@ -103,7 +103,8 @@ export type ClientCode = {
 }
 
 /**
- * Returns a code for a signed-in browser, or null if the browser must sign in.
+ * Returns a code for a signed-in browser, or null if the browser must sign in or the client
+ * is unknown or disabled.
  */
 export async function clientCode(
   base: string,
@@ -112,8 +113,8 @@ export async function clientCode(
 ): Promise<ClientCode | null> {
   const { query, codeVerifier } = newRequest(slug)
   const redirectUri = redirectUriOf(slug)
-  const location = (await authorize(base, query, cookies)).headers.get('location')!
-  const code = location.startsWith(redirectUri)
+  const location = (await authorize(base, query, cookies)).headers.get('location')
+  const code = location?.startsWith(redirectUri)
     ? new URL(location).searchParams.get('code')
     : null
   return code === null

@@ -37,11 +37,17 @@ import {
 } from '../../../lib/second-factor/change'
 import { findFactor } from '../../../lib/second-factor/find'
 import { signInWithSecondFactor } from '../../../lib/second-factor/sign-in'
-import { findRefreshableSession, findSession } from '../../../lib/session/find'
+import {
+  findRefreshableSession,
+  findSession,
+  isFamilyLive,
+  isOfLiveClient,
+  requireLive,
+} from '../../../lib/session/find'
 import { listSessions } from '../../../lib/session/list'
 import { refreshSession } from '../../../lib/session/refresh'
 import { endOtherSessions, endSessions } from '../../../lib/session/revoke'
-import { readRefreshToken } from '../../../lib/session/tokens'
+import { readRefreshToken, verifySessionToken } from '../../../lib/session/tokens'
 import { claimAttempt, rejectLoop, startAttempt } from '../../../lib/sso/attempt'
 import {
   findConnection,
@@ -142,7 +148,12 @@ async function useClient(sessionId: string): Promise<void> {
   const credentials = { slug: 'page', secret: null }
   const code = (await issueAuthorizationCode(sessionId, id, redirectUri, request))!
   const grant = { code, redirectUri, verifier }
-  const { refreshToken } = await exchangeCode(credentials, grant)
+  const { accessToken, refreshToken } = await exchangeCode(credentials, grant)
+  const claims = await verifySessionToken(accessToken)
+  for (const isAccepted of [isFamilyLive, isOfLiveClient]) {
+    await requireLive(accessToken, claims, isAccepted)
+    await requireLive(accessToken, null, isAccepted).catch(() => {}) // looks up the reason
+  }
   await exchangeCode(credentials, grant).catch(() => {}) // looks up the reason
   await refreshTokens(credentials, refreshToken, readRefreshToken(refreshToken))
   const wrong = { slug: 'page', secret: 'any secret' }

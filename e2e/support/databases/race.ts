@@ -19,12 +19,15 @@ const width = 3 // the number of concurrent rounds
 const maxSpreadMs = 40 // so that the waits can't grow without limit
 
 /**
- * Runs many rounds. If most contenders of a round succeed, the next round starts them
+ * Runs `count` rounds. If most contenders of a round succeed, the next round starts them
  * later, otherwise earlier. If only some succeed, it starts them closer together,
  * otherwise further apart. So `end` takes effect between contenders in about half of the
  * rounds on any machine.
  */
-export async function race(prepare: (index: number) => Promise<Round>): Promise<Tally> {
+export async function race(
+  prepare: (index: number) => Promise<Round>,
+  count = rounds,
+): Promise<Tally> {
   const tally: Tally = { all: 0, some: 0, none: 0 }
   let delayMs = 0 // the delay of the contenders, or of `end` if it is negative
   let spreadMs = 8
@@ -55,7 +58,7 @@ export async function race(prepare: (index: number) => Promise<Round>): Promise<
   }
   let next = 0
   const lane = async () => {
-    while (next < rounds) await run(next++)
+    while (next < count) await run(next++)
   }
   await Promise.all(Array.from({ length: width }, lane))
   return tally
