@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { listen } from '../servers/listen'
 import { startProgram, temporaryFolder } from '../servers/program'
@@ -25,7 +25,7 @@ export async function startApache({
   secret,
   port,
   redirectUri,
-}: ClientValues): Promise<RealClient & { log: () => string }> {
+}: ClientValues): Promise<RealClient> {
   const app = await listen(
     createServer(({ headers }, response) =>
       response.end(
@@ -39,10 +39,13 @@ export async function startApache({
     'https://app.example.com/oidc/callback': redirectUri,
     'OIDCClientID app': `OIDCClientID ${slug}`,
   })
+  const loading = modules.map(
+    (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
+  )
   const config = `${folder.path}/apache.conf`
   writeFileSync(
     config,
-    `${modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
+    `${loading.join('\n')}
 ServerRoot ${folder.path}
 ServerName 127.0.0.1
 PidFile ${folder.path}/pid
@@ -75,7 +78,6 @@ ${recipe}`,
     open: async (page) => {
       await page.goto(origin)
     },
-    log: () => readFileSync(`${folder.path}/error.log`, 'utf8'),
     stop: async () => {
       await program.stop()
       await app.stop()

@@ -30,8 +30,8 @@ const allowances: Record<string, Record<string, string>> = {
   oauth4webapi: {
     'discoveryRequest(issuer)':
       'discoveryRequest(issuer, { [oauth.allowInsecureRequests]: true })',
-    'redirectUri, codeVerifier)':
-      'redirectUri, codeVerifier, { [oauth.allowInsecureRequests]: true })',
+    'GrantRequest(...request)':
+      'GrantRequest(...request, { [oauth.allowInsecureRequests]: true })',
     'refreshTokenGrantRequest(login, client, secret, refreshToken)':
       'refreshTokenGrantRequest(login, client, secret, refreshToken, { [oauth.allowInsecureRequests]: true })',
   },
