@@ -132,7 +132,7 @@ const encodedValue = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }).map(encode),
   fc.string({ unit: 'grapheme', maxLength: 100 }).map(encode),
   fc.uint8Array({ maxLength: 100 }).map((bytes) => percent(Buffer.from(bytes))),
-  fc.string({ unit: fc.constantFrom(...'%0Aau+&=;\\\'"') }),
+  fc.string({ unit: fc.constantFrom('%00', ...'%0Aau+&=;\\\'"') }),
   fc.constantFrom(
     ...['', '%', '%0', '%zz', '%00', '%ED%A0%80', '%C0%AF', '%F4%90%80%80', '%u0000'],
     ...[encode("'; DROP TABLE users; --"), '1'.repeat(2_000), '__proto__', '[]', '{}'],
@@ -290,14 +290,14 @@ test('the authorization endpoint answers generated queries with a page or a redi
     const rest = 'response_type=code&scope=openid'
     return `${new URLSearchParams(right)}&${rest}&state=${state}&nonce=${nonce}`
   })
-  const queries = fc.sample(fc.oneof({ weight: 2, arbitrary: query }, nearlyRight), {
+  const queries = fc.sample(fc.oneof(query, nearlyRight), {
     numRuns: bodiesEach,
     seed,
   })
   const [browser] = (await newAccount(sql, 1, 0)).sessions
   const targets = new Set<string>()
   await sendMany(bodiesEach, async (index) => {
-    const response = await authorize(url, queries[index]!, index % 2 ? browser : {})
+    const response = await authorize(url, queries[index]!, index % 4 ? browser : {})
     const what = `${response.status} for ${queries[index]}`
     expect([303, 400], what).toContain(response.status)
     const location = response.headers.get('location')
