@@ -646,7 +646,7 @@ test('npm run clean-up prints how many rows it deleted', async () => {
   const { code, stdout } = await run(['clean-up'])
   expect(code).toBe(0)
   expect(stdout).toMatch(
-    /exchange_codes: \d+ deleted\nreset_tokens: \d+ deleted\nsessions: \d+ deleted/,
+    /exchange_codes: \d+ deleted\nauthorization_codes: \d+ deleted\nreset_tokens: \d+ deleted/,
   )
 })
 
