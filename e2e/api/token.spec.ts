@@ -182,6 +182,19 @@ test('a request that the client or the code do not fit changes nothing', async (
       JSON.stringify(form),
     ).toMatchObject(expected)
 
+  // a secret in the URL would be in logs of proxies, so it is not read
+  const query = new URLSearchParams({ client_secret: secretOf('app') })
+  const inQuery = await fetch(`${url}${routes.issueTokens.path}?${query}`, {
+    method: 'POST',
+    headers: { 'X-Forwarded-For': newAddress() },
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: code.code,
+      client_id: 'app',
+    }),
+  })
+  expect(inQuery.status).toBe(401)
+
   const secret = { client_secret: secretOf('page') }
   expect(await exchangeClientCode(url, ofPage, secret)).toMatchObject(invalidClient)
   for (const each of [code, ofPage])
