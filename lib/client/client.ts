@@ -1,7 +1,9 @@
 import type { Check } from '../contract/checks'
+import { ApiError } from '../contract/errors'
 import { hashSecret } from '../crypto/token'
 import { isSecretLive } from '../database/issued-secrets'
 import { Prisma, prisma } from '../database/prisma'
+import type { Credentials } from './credentials'
 
 /** A client, for a request that does not authenticate it. */
 export type Client = {
@@ -53,8 +55,15 @@ export async function authenticateClient(
   return row ?? null
 }
 
+/** Throws CLIENT_INVALID unless `authenticateClient` returns a client. */
+export async function requireClient({ slug, secret }: Credentials): Promise<void> {
+  const client = await authenticateClient(slug, secret)
+  if (!client)
+    throw new ApiError('CLIENT_INVALID', { check: await explainClient(slug, secret) })
+}
+
 /** Returns why a client could not authenticate, for the log. */
-export async function explainClient(slug: string, secret: string | null): Promise<Check> {
+async function explainClient(slug: string, secret: string | null): Promise<Check> {
   const client = await findClient(slug)
   if (!client) return 'client_unknown'
   if (client.disabledAt) return 'client_disabled'

@@ -16,12 +16,7 @@ import {
   startedColumns,
 } from '../session/start'
 import { issueTokens, type Refresh, type StoredSession } from '../session/tokens'
-import {
-  type AuthenticatedClient,
-  authenticateClient,
-  explainClient,
-  selectAuthenticated,
-} from './client'
+import { selectAuthenticated } from './client'
 import type { Credentials } from './credentials'
 import { signIdToken } from './id-token'
 
@@ -47,17 +42,6 @@ export type ClientTokens = {
   idToken: string
 }
 
-/** Returns the client with these credentials. Throws CLIENT_INVALID. */
-export async function requireClient({
-  slug,
-  secret,
-}: Credentials): Promise<AuthenticatedClient> {
-  const client = await authenticateClient(slug, secret)
-  if (client) return client
-
-  throw new ApiError('CLIENT_INVALID', { check: await explainClient(slug, secret) })
-}
-
 /**
  * Exchanges the code of an authorization response, which works once, for the session of a
  * client (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws GRANT_INVALID.
@@ -80,21 +64,18 @@ export async function exchangeCode(
 
 /**
  * Renews the tokens of a client (RFC 6749 §6). `presented` is what `readRefreshToken` has
- * read from the token. Throws CLIENT_INVALID and GRANT_INVALID.
+ * read from the token. Throws GRANT_INVALID.
  */
 export async function refreshTokens(
-  credentials: Credentials,
+  { slug, secret }: Credentials,
   refreshToken: string,
   presented: Refresh | null,
 ): Promise<ClientTokens> {
-  const { slug, secret } = credentials
   const client = Prisma.sql`(SELECT id FROM (${selectAuthenticated(slug, secret)}) AS authenticated)`
   const isAccepted = Prisma.sql`client_id = ${client} AND ${isFamilyLive}`
 
   const row = presented && (await rotate(presented, isAccepted, tokenMinutes))
   if (row && !row.reused) return makeTokens(row, slug, null)
-
-  await requireClient(credentials)
 
   throw new ApiError('GRANT_INVALID', {
     check: row ? 'token_used' : await explainRefreshToken(refreshToken, isAccepted),

@@ -36,16 +36,14 @@ const isClientEnabled = Prisma.sql`
 export const isOfBrowser = Prisma.sql`parent_id IS NULL`
 
 /**
- * A condition on a row of `sessions`: whether it is a browser's own session, or that of an
- * enabled client whose parent, the session of the browser, has not ended.
- */
-export const isFamilyLive = Prisma.sql`(parent_id IS NULL OR (${isParentLive} AND ${isClientEnabled}))`
-
-/**
- * A condition on a row of `sessions`: whether it is a client's, and its family lives. Not
- * `parent_id IS NOT NULL`, for which the planner could read the whole partial index.
+ * A condition on a row of `sessions`: whether it is that of an enabled client, and its
+ * parent, the session of the browser, has not ended. Without `parent_id IS NOT NULL`, for
+ * which the planner could read the whole partial index.
  */
 export const isOfLiveClient = Prisma.sql`(${isParentLive} AND ${isClientEnabled})`
+
+/** A condition on a row of `sessions`: `isOfBrowser` or `isOfLiveClient`. */
+export const isFamilyLive = Prisma.sql`(${isOfBrowser} OR ${isOfLiveClient})`
 
 /**
  * Returns the live session of the session JWT in a request. A client's session does not

@@ -127,7 +127,7 @@ const [strong, other] = [rsa(), rsa()]
 const wrongForIdTokens: Record<string, [json: string, message: string]> = {
   'a text that is not JSON': ['secret', 'is not JSON'],
   'an EC key': [set(p256()), 'is not a JWK Set of RSA keys'],
-  'an EC key beside an RSA key': [set(strong, p256()), 'is not a JWK Set of RSA keys'],
+  'an RSA key and an EC key': [set(strong, p256()), 'is not a JWK Set of RSA keys'],
   'an RSA key of 1,024 bits': [set(rsa(1_024)), 'has a key of 1024 bits'],
   'a set whose first key is public': [
     set({ ...strong, d: undefined }),

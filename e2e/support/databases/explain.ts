@@ -3,7 +3,7 @@
 // can't change after its start.
 import bcrypt from 'bcrypt'
 import { issueAuthorizationCode } from '../../../lib/client/authorize'
-import { findClient } from '../../../lib/client/client'
+import { findClient, requireClient } from '../../../lib/client/client'
 import { exchangeCode, refreshTokens } from '../../../lib/client/token'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
@@ -158,6 +158,7 @@ async function useClient(sessionId: string): Promise<void> {
   await refreshTokens(credentials, refreshToken, readRefreshToken(refreshToken))
   const wrong = { slug: 'page', secret: 'any secret' }
   await refreshTokens(wrong, refreshToken, readRefreshToken(refreshToken)).catch(() => {})
+  await requireClient(wrong).catch(() => {}) // looks up the reason
 }
 
 /**

@@ -33,7 +33,7 @@ export type TwoServers = {
     headers?: Record<string, string>,
   ) => Promise<ApiResponse>
   client: () => Client
-  /** Returns the URL of the next server in turn. */
+  /** Returns the URLs of both servers alternately. */
   nextUrl: () => string
   reset: (user: Account) => Promise<void>
   /** Signs out with the cookies of one session or of two sessions. */

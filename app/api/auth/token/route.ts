@@ -1,16 +1,11 @@
 import type { z } from 'zod'
-import { authenticateClient } from '@/lib/client/client'
-import { readCredentials } from '@/lib/client/credentials'
-import {
-  type ClientTokens,
-  exchangeCode,
-  refreshTokens,
-  requireClient,
-} from '@/lib/client/token'
+import { authenticateClient, requireClient } from '@/lib/client/client'
+import { type Credentials, readCredentials } from '@/lib/client/credentials'
+import { type ClientTokens, exchangeCode, refreshTokens } from '@/lib/client/token'
 import { ApiError, invalid } from '@/lib/contract/errors'
 import { operations } from '@/lib/contract/operations'
 import type { TokenRequest } from '@/lib/contract/schemas'
-import { route } from '@/lib/http/route'
+import { type AddToLog, route } from '@/lib/http/route'
 import { readRefreshToken } from '@/lib/session/tokens'
 
 type Form = z.output<typeof TokenRequest>
@@ -21,27 +16,13 @@ type Form = z.output<typeof TokenRequest>
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { ...operations.issueTokens, readPresented },
-  async ({ request, body, addToLog, respond }) => {
+  async ({ request, body, presented, addToLog, respond }) => {
     const credentials = readCredentials(request.headers, body)
-    const { grant_type: grant, redirect_uri: redirectUri = null } = body
+    const isAuthenticated = presented !== null && 'clientId' in presented
+    if (!isAuthenticated) await requireClient(credentials)
+    addToLog({ client: credentials.slug })
 
-    let tokens: ClientTokens
-    if (grant === 'authorization_code') {
-      await requireClient(credentials)
-      addToLog({ client: credentials.slug, grant })
-      const verifier = body.code_verifier ?? null
-      tokens = await exchangeCode(credentials, {
-        code: demand(body, 'code'),
-        redirectUri,
-        verifier,
-      })
-    } else if (grant === 'refresh_token') {
-      const refreshToken = demand(body, 'refresh_token')
-      const presented = readRefreshToken(refreshToken)
-      tokens = await refreshTokens(credentials, refreshToken, presented)
-      addToLog({ client: credentials.slug, grant })
-    } else throw new ApiError('GRANT_UNSUPPORTED', { check: 'grant_type' })
-
+    const tokens = await grantTokens(credentials, body, addToLog)
     const { userId, sessionId } = tokens
     addToLog({ userId, sessionId })
 
@@ -61,13 +42,39 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
  * client that presents a code. All others are counted by IP address.
  */
 async function readPresented({ headers }: Request, body: Form) {
-  if (body.refresh_token) return readRefreshToken(body.refresh_token)
+  if (body.grant_type === 'refresh_token')
+    return readRefreshToken(demand(body, 'refresh_token'))
 
-  const credentials = readCredentials(headers, body)
-  if (credentials.secret === null) return null
+  const { slug, secret } = readCredentials(headers, body)
+  const client = secret === null ? null : await authenticateClient(slug, secret)
 
-  const client = await authenticateClient(credentials.slug, credentials.secret)
   return client && { clientId: client.id }
+}
+
+function grantTokens(
+  credentials: Credentials,
+  body: Form,
+  addToLog: AddToLog,
+): Promise<ClientTokens> {
+  const { grant_type: grant, redirect_uri: redirectUri = null } = body
+
+  if (grant === 'authorization_code') {
+    addToLog({ grant })
+    const verifier = body.code_verifier ?? null
+    return exchangeCode(credentials, {
+      code: demand(body, 'code'),
+      redirectUri,
+      verifier,
+    })
+  }
+
+  if (grant === 'refresh_token') {
+    addToLog({ grant })
+    const token = demand(body, 'refresh_token')
+    return refreshTokens(credentials, token, readRefreshToken(token))
+  }
+
+  throw new ApiError('GRANT_UNSUPPORTED', { check: 'grant_type' })
 }
 
 function demand(form: Form, field: 'code' | 'refresh_token'): string {
