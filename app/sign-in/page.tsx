@@ -2,7 +2,7 @@ import { headers } from 'next/headers'
 import { Address } from '@/app/_ui/address'
 import { Actions, NeedsScript, Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
-import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
+import { nextDestination, readLoginHint, signInPageUrl } from '@/lib/http/next-path'
 import { findBrowserChallenge } from '@/lib/second-factor/challenge'
 import { findBrowserSession } from '@/lib/session/browser'
 import { env } from '@/lib/settings/env'
@@ -163,6 +163,7 @@ function SignIn({
   const form = (
     <SignInForm
       {...{ app, language, shared, next, emailFirst }}
+      email={readLoginHint(next)}
       texts={signIn}
       passwordTexts={PASSWORD_SIGN_IN ? passwordField : null}
       rejection={rejection ?? null}

@@ -19,6 +19,8 @@ type Properties = PageTexts & {
    * belong to a connection.
    */
   emailFirst: boolean
+  /** The address that a client has named. */
+  email: string | undefined
   /** The error of a form that was sent without scripts, or of the second factor. */
   rejection: string | null
   next: string | null
@@ -36,7 +38,7 @@ type FormState = ReturnType<typeof useForm>
  * identity provider.
  */
 export function SignInForm(properties: Properties) {
-  const { app, language, texts, shared, passwordTexts, next } = properties
+  const { app, language, texts, shared, passwordTexts, next, email } = properties
   const { form, stage, enter, submit } = useSignIn(properties)
   const asksPassword = stage !== 'email'
   const isKnownEmail = stage === 'password'
@@ -57,6 +59,7 @@ export function SignInForm(properties: Properties) {
         {next && <input type="hidden" name="next" value={next} />}
         <EmailField
           label={texts.label}
+          defaultValue={email}
           prefix={shared.errorPrefix}
           error={readError(form, 'email')}
           readOnly={isKnownEmail}

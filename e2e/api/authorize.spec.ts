@@ -346,6 +346,11 @@ const invalidRequests: [changes: Record<string, string | null>, error: string][]
   [{ scope: null }, 'invalid_scope'],
   [{ scope: 'email openidx' }, 'invalid_scope'],
   [{ prompt: 'none login' }, 'invalid_request'],
+  [{ prompt: 'create' }, 'invalid_request'],
+  [{ max_age: '-1' }, 'invalid_request'],
+  [{ max_age: '1h' }, 'invalid_request'],
+  [{ since: '1e3' }, 'invalid_request'],
+  [{ since: String(Date.now() + 86_400_000) }, 'invalid_request'],
   [{ request: 'x' }, 'request_not_supported'],
   [{ request_uri: 'https://app.example.com/r' }, 'request_uri_not_supported'],
   [{ registration: '{}' }, 'registration_not_supported'],
@@ -372,8 +377,16 @@ test('an invalid request of a client gets its error, and no code', async ({
       state,
     })
   }
-  for (const name of ['state', 'nonce', 'scope', 'code_challenge', 'response_type']) {
-    const repeated = `${newRequest().query}&${name}=x`
+  const once = [
+    'state',
+    'nonce',
+    'scope',
+    'code_challenge',
+    'response_type',
+    'login_hint',
+  ]
+  for (const name of once) {
+    const repeated = `${newRequest().query}&${name}=x&${name}=x`
     const location = (await authorize(url, repeated, browser)).headers.get('location')!
     expect(new URL(location).searchParams.get('error'), name).toBe('invalid_request')
   }

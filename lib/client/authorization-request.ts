@@ -3,8 +3,14 @@ export type AuthorizationRequest = {
   state: string | null
   nonce: string | null
   challenge: Uint8Array<ArrayBuffer> | null
-  /** Whether the client wants an error instead of a page (`prompt=none`). */
-  isSilent: boolean
+  /** `none`: the client wants an error instead of a page. Null: nothing special. */
+  prompt: 'none' | 'login' | 'select_account' | null
+  /** How long ago the user may have signed in, in seconds. */
+  maxAge: number | null
+  /** When the user must have signed in, in milliseconds since 1970, or later. */
+  since: number | null
+  /** An unverified ID token of the user who should be signed in. */
+  hint: string | null
 }
 
 /** An error that the client gets by redirect (RFC 6749 §4.1.2.1). */
@@ -18,9 +24,14 @@ const single = [
   'state',
   'nonce',
   'prompt',
+  'max_age',
+  'id_token_hint',
+  'login_hint',
+  'since',
   'code_challenge',
   'code_challenge_method',
 ]
+const prompts = ['none', 'login', 'select_account', 'consent']
 const unsupported = ['request', 'request_uri', 'registration']
 
 /**
@@ -45,10 +56,15 @@ export function readAuthorizationRequest(
   if (!split(query.get('scope')).includes('openid'))
     return reject('invalid_scope', 'the scope must contain openid')
 
-  const prompts = split(query.get('prompt'))
-  const isSilent = prompts.includes('none')
-  if (isSilent && prompts.length > 1)
+  const asked = split(query.get('prompt'))
+  if (asked.some((prompt) => !prompts.includes(prompt)))
+    return reject('invalid_request', `prompt is one of ${prompts.join(', ')}`)
+  if (asked.includes('none') && asked.length > 1)
     return reject('invalid_request', 'prompt=none excludes other prompts')
+
+  const [maxAge, since] = [readDigits(query, 'max_age'), readDigits(query, 'since')]
+  if (maxAge === 'invalid') return reject('invalid_request', 'max_age is in seconds')
+  if (since === 'invalid') return reject('invalid_request', 'since is in milliseconds')
 
   const nonce = query.get('nonce') || null
   if (nonce && (nonce.length > maxNonceLength || nonce.includes('\0')))
@@ -71,7 +87,29 @@ export function readAuthorizationRequest(
         : 'send code_challenge with the method S256, or nonce',
     )
 
-  return { state: query.get('state'), nonce, challenge, isSilent }
+  return {
+    state: query.get('state'),
+    nonce,
+    challenge,
+    prompt: choosePrompt(asked),
+    maxAge,
+    since,
+    hint: query.get('id_token_hint') || null,
+  }
+}
+
+/** Consent needs no page: an operator gave it by registering the client. */
+function choosePrompt(asked: string[]): AuthorizationRequest['prompt'] {
+  const order = ['none', 'login', 'select_account'] as const
+  return order.find((prompt) => asked.includes(prompt)) ?? null
+}
+
+/** Returns a number of at most 15 digits, or null if the parameter is missing or empty. */
+function readDigits(query: URLSearchParams, name: string): number | 'invalid' | null {
+  const text = query.get(name)
+  if (!text) return null
+
+  return /^\d{1,15}$/.test(text) ? Number(text) : 'invalid'
 }
 
 function readChallenge(

@@ -11,6 +11,7 @@ export type Client = {
   slug: string
   isPublic: boolean
   redirectUris: string[]
+  postLogoutRedirectUris: string[]
   disabledAt: Date | null
 }
 
@@ -23,6 +24,7 @@ export function findClient(slug: string): Promise<Client | null> {
       slug: true,
       isPublic: true,
       redirectUris: true,
+      postLogoutRedirectUris: true,
       disabledAt: true,
     },
   })
@@ -55,11 +57,15 @@ export async function authenticateClient(
   return row ?? null
 }
 
-/** Throws CLIENT_INVALID unless `authenticateClient` returns a client. */
-export async function requireClient({ slug, secret }: Credentials): Promise<void> {
+/** Returns what `authenticateClient` returns. Throws CLIENT_INVALID instead of null. */
+export async function requireClient({
+  slug,
+  secret,
+}: Credentials): Promise<AuthenticatedClient> {
   const client = await authenticateClient(slug, secret)
-  if (!client)
-    throw new ApiError('CLIENT_INVALID', { check: await explainClient(slug, secret) })
+  if (client) return client
+
+  throw new ApiError('CLIENT_INVALID', { check: await explainClient(slug, secret) })
 }
 
 /** Returns why a client could not authenticate, for the log. */

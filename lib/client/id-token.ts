@@ -1,3 +1,4 @@
+import type { JWTVerifyGetKey } from 'jose'
 import { signJwt } from '../crypto/token'
 import type { StoredSession } from '../session/tokens'
 import { env } from '../settings/env'
@@ -37,4 +38,34 @@ export function signIdToken(session: IdToken): string {
   }
 
   return signJwt('JWT', claims, env().ID_TOKEN_SIGNING_KEYS!)
+}
+
+/** What an ID token states, for a client that presents it as `id_token_hint`. */
+export type IdTokenHint = { client: string; userId: string; sessionId: string }
+
+let publicKeys: JWTVerifyGetKey | undefined
+
+/**
+ * Returns what an ID token of this service states, also if it has expired, or null. Does
+ * not detect ended sessions.
+ */
+export async function verifyIdToken(token: string): Promise<IdTokenHint | null> {
+  const { createLocalJWKSet, jwtVerify } = await import('jose')
+
+  publicKeys ??= createLocalJWKSet({ keys: env().ID_TOKEN_SIGNING_KEYS!.published })
+
+  try {
+    const { payload } = await jwtVerify(token, publicKeys, {
+      issuer: env().PUBLIC_URL,
+      algorithms: ['RS256'],
+      typ: 'JWT',
+      requiredClaims: ['aud', 'sub', 'sid'],
+      currentDate: new Date(0),
+    })
+
+    const { aud, sub, sid } = payload
+    return { client: String(aud), userId: String(sub), sessionId: String(sid) }
+  } catch {
+    return null
+  }
 }

@@ -60,6 +60,18 @@ function removeLoopbackPort(uri: string): string | null {
   return host === undefined ? null : `${host}${rest}`
 }
 
+/** Adds parameters to the query of a URI, whose own query stays as it is. */
+export function addParameters(uri: string, parameters: Record<string, string>): string {
+  // not URLSearchParams, because it encodes a space as a plus sign, which some clients do
+  // not decode
+  const query = Object.entries(parameters)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&')
+  if (!query) return uri
+
+  return `${uri}${uri.includes('?') ? '&' : '?'}${query}`
+}
+
 type Nearest = { uri: string; differences: string[] }
 
 /**

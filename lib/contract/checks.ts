@@ -54,6 +54,8 @@ export const checks = [
   'client_secret',
   'client_public',
   'authorization_request',
+  'prompt',
+  'id_token_hint',
   'grant_type',
   'redirect_uri_unknown',
   'redirect_uri',

@@ -84,6 +84,19 @@ function isAuthorize(next: string): boolean {
   return next.startsWith(`${authorize.path}?`)
 }
 
+/**
+ * Returns the email address that a client names in its authorization request (`login_hint`
+ * of OpenID Connect Core §3.1.2.1), if the destination is one.
+ */
+export function readLoginHint(next: string | null): string | undefined {
+  if (next === null || !isAuthorize(next)) return undefined
+
+  const hint = new URLSearchParams(next.slice(next.indexOf('?'))).get('login_hint')
+  return hint && hint.length <= 254 && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(hint)
+    ? hint
+    : undefined
+}
+
 // the sign-in page, and the start of a connection
 const takesNext = /^\/(sign-in|api\/auth\/sso\/[^/?#]+\/start)(\?|$)/
 

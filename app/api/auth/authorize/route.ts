@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { substitutePage } from '@/lib/brand/substitute-page'
 import {
   type AuthorizationRequest,
   readAuthorizationRequest,
 } from '@/lib/client/authorization-request'
-import { issueAuthorizationCode } from '@/lib/client/authorize'
+import { type Demand, issueAuthorizationCode, readDemand } from '@/lib/client/authorize'
 import { type Client, findClient } from '@/lib/client/client'
-import { isRegistered } from '@/lib/client/redirect-uri'
+import { addParameters, isRegistered } from '@/lib/client/redirect-uri'
 import type { Check } from '@/lib/contract/checks'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
@@ -18,8 +16,10 @@ import { isNavigation } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log/log'
 import { findRenewableSession } from '@/lib/session/browser'
 import { readCookie } from '@/lib/session/cookie'
-import { explainRefreshToken } from '@/lib/session/find'
+import { explainRefreshToken, type LiveSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
+import { createAskCookie } from '@/lib/sso/next-sign-in'
+import { showSubstitute } from '../substitute'
 
 const maxStateLength = 2_000
 
@@ -29,17 +29,17 @@ const maxStateLength = 2_000
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { ...routes.authorize, alsoPost: true, setting: 'ID_TOKEN_SIGNING_KEYS' },
-  async ({ request, addToLog }) => {
+  async ({ request, addToLog, setCookies }) => {
     if (request.method === 'POST') return repeatAsGet(request, addToLog)
 
     try {
-      return await authorize(request, addToLog)
+      return await authorize(request, addToLog, setCookies)
     } catch (thrown) {
       if (!asUnavailable(thrown)) throw thrown
 
       // not known to be a client, so that a redirect is forbidden
       log.error({ cause: describeCause(thrown) }, 'a client could not be read')
-      return showPage('unavailablePage', 503, request.headers)
+      return showSubstitute('unavailablePage', 503, request.headers)
     }
   },
 )
@@ -60,36 +60,43 @@ async function repeatAsGet(request: Request, addToLog: AddToLog): Promise<Respon
 async function authorize(
   { headers, url }: Request,
   addToLog: AddToLog,
+  setCookies: (values: string[]) => void,
 ): Promise<Response> {
   const { search, searchParams: query } = new URL(url)
-  const next = nextDestination(
-    routes.authorize.path + search,
-    env().PUBLIC_URL,
-    env().DASHBOARD_URL,
-  )
 
   const found = await findRequester(headers, query)
   if (typeof found === 'string') return explain(headers, found, addToLog)
 
   const state = query.get('state')
-  if (!next || (state?.length ?? 0) > maxStateLength)
+  if (!toNext(search) || (state?.length ?? 0) > maxStateLength)
     return explain(headers, 'url_too_long', addToLog)
 
   const { client, redirectUri } = found
   addToLog({ client: client.slug })
   const respond = (response: Record<string, string>) =>
     seeOther(callbackUrl(redirectUri, state, response))
+  const reject = (error: string, description: string) => {
+    addToLog({ check: 'authorization_request' })
+    return respond({ error, error_description: description })
+  }
 
   const asked = readAuthorizationRequest(query, client.isPublic)
-  if ('error' in asked) {
-    addToLog({ check: 'authorization_request' })
-    return respond({ error: asked.error, error_description: asked.description })
-  }
+  if ('error' in asked) return reject(asked.error, asked.description)
 
   try {
     const session = await findRenewableSession(headers)
-    const code = session
-      ? await issueAuthorizationCode(session.sessionId, client.id, redirectUri, asked)
+    const demand = await readDemand(asked, client, session)
+    if (!demand) return reject('invalid_request', 'since is in the future')
+
+    const mayIssue = session && !demand.mustSignIn && asked.prompt !== 'select_account'
+    const code = mayIssue
+      ? await issueAuthorizationCode(
+          session.sessionId,
+          client.id,
+          redirectUri,
+          asked,
+          demand.since,
+        )
       : null
 
     if (session && code) {
@@ -97,10 +104,13 @@ async function authorize(
       return respond({ code })
     }
 
-    const why = await explainRefreshToken(readCookie(headers, 'refresh'))
-    addToLog({ check: session ? 'session_changed' : why })
+    addToLog({ check: await explainNoCode(headers, session, asked, demand) })
+    if (asked.prompt === 'none') return respond({ error: 'login_required' })
 
-    return askToSignIn(asked, next, respond)
+    // the provider must ask who signs in, although it knows the user
+    if (demand.since !== null) setCookies([createAskCookie('login')])
+
+    return askToSignIn(search, session, asked, demand)
   } catch (thrown) {
     addToLog({ check: 'internal' })
     log.error({ cause: describeCause(thrown) }, 'a client could not get a code')
@@ -132,16 +142,55 @@ async function findRequester(
   return { client, redirectUri }
 }
 
-/** Redirects to the sign-in page, from which the browser returns to `next`. */
-function askToSignIn(
-  { isSilent }: AuthorizationRequest,
-  next: string,
-  respond: (response: Record<string, string>) => Response,
-): Response {
-  if (isSilent) return respond({ error: 'login_required' })
+/** Returns why the browser gets no code, for the log. */
+async function explainNoCode(
+  headers: Headers,
+  session: LiveSession | null,
+  { prompt }: AuthorizationRequest,
+  { since }: Demand,
+): Promise<Check> {
+  if (!session) return explainRefreshToken(readCookie(headers, 'refresh'))
+  if (since !== null || prompt === 'select_account') return 'prompt'
 
-  // with `another`, because a live JWT would show the account instead of the form
-  return seeOther(signInPageUrl(env().SIGN_IN_URL, next, { another: true }))
+  return 'session_changed'
+}
+
+/** Redirects to the sign-in page, from which the browser returns with the same request. */
+function askToSignIn(
+  search: string,
+  session: LiveSession | null,
+  { prompt }: AuthorizationRequest,
+  { since }: Demand,
+): Response {
+  // Without `another`, the page shows the account of a session. It also does that for a
+  // live JWT without a usable refresh cookie, with which the browser would return here.
+  const showsAccount = prompt === 'select_account' && session !== null && since === null
+  const next = toNext(afterSignIn(search, since))
+
+  return seeOther(signInPageUrl(env().SIGN_IN_URL, next, { another: !showsAccount }))
+}
+
+/**
+ * Returns the query of a request for the time after the sign-in: without what asked for it.
+ */
+function afterSignIn(search: string, since: number | null): string {
+  const query = new URLSearchParams(search)
+  const asks = ['prompt', 'max_age', 'id_token_hint'].filter((name) => query.has(name))
+  if (asks.length === 0 && since === null) return search // as the client has encoded it
+
+  for (const name of asks) query.delete(name)
+  if (since !== null) query.set('since', String(since))
+
+  return `?${query}`
+}
+
+/** Returns an authorization request as the destination after a sign-in, or null. */
+function toNext(search: string): string | null {
+  return nextDestination(
+    routes.authorize.path + search,
+    env().PUBLIC_URL,
+    env().DASHBOARD_URL,
+  )
 }
 
 /**
@@ -152,40 +201,15 @@ function callbackUrl(
   state: string | null,
   response: Record<string, string>,
 ): string {
-  const parameters = Object.entries({
+  return addParameters(redirectUri, {
     ...response,
     iss: env().PUBLIC_URL,
     ...(state !== null && { state }),
   })
-
-  // not URLSearchParams, because it encodes a space as a plus sign, which some clients do
-  // not decode
-  const query = parameters
-    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-    .join('&')
-  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
 }
 
 /** Responds to a request for which a redirect to the client is forbidden. */
 function explain(headers: Headers, check: Check, addToLog: AddToLog): Response {
   addToLog({ check })
-  return showPage('authorizePage', 400, headers)
-}
-
-function showPage(
-  name: 'authorizePage' | 'unavailablePage',
-  status: number,
-  headers: Headers,
-): Response {
-  const nonce = randomBytes(16).toString('base64')
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; img-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'`
-
-  return new Response(substitutePage(name, headers, nonce), {
-    status,
-    headers: {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': policy,
-      ...(status === 503 && { 'Retry-After': '5' }),
-    },
-  })
+  return showSubstitute('authorizePage', 400, headers)
 }
