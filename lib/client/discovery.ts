@@ -8,8 +8,12 @@ const endpoints = {
   authorization_endpoint: routes.authorize,
   token_endpoint: routes.issueTokens,
   userinfo_endpoint: routes.getUserInfo,
+  revocation_endpoint: routes.revokeToken,
+  end_session_endpoint: routes.signOutForClient,
   jwks_uri: routes.getIdTokenKeys,
 }
+
+const authenticationMethods = ['client_secret_basic', 'client_secret_post', 'none']
 
 /** What the endpoints accept and return, with the names of Discovery §3 and RFC 8414 §2. */
 const capabilities = {
@@ -19,12 +23,10 @@ const capabilities = {
   grant_types_supported: ['authorization_code', 'refresh_token'],
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],
-  token_endpoint_auth_methods_supported: [
-    'client_secret_basic',
-    'client_secret_post',
-    'none',
-  ],
+  token_endpoint_auth_methods_supported: authenticationMethods,
+  revocation_endpoint_auth_methods_supported: authenticationMethods,
   code_challenge_methods_supported: ['S256'],
+  prompt_values_supported: ['none', 'login', 'select_account', 'consent'],
   claims_supported: [
     'iss',
     'sub',

@@ -163,6 +163,8 @@ const discovery = {
     authorization_endpoint: `https://login.example.com${routes.authorize.path}`,
     token_endpoint: `https://login.example.com${routes.issueTokens.path}`,
     userinfo_endpoint: `https://login.example.com${routes.getUserInfo.path}`,
+    revocation_endpoint: `https://login.example.com${routes.revokeToken.path}`,
+    end_session_endpoint: `https://login.example.com${routes.signOutForClient.path}`,
     jwks_uri: `https://login.example.com${routes.getIdTokenKeys.path}`,
   },
   noDatabase: true,
@@ -507,6 +509,24 @@ export const operations = {
     },
     session: 'required',
     crossOrigin: true,
+  },
+  revokeToken: {
+    ...routes.revokeToken,
+    ...openId,
+    summary: 'End the session of a client.',
+    description:
+      'RFC 7009. The client authenticates as at `POST /api/auth/token`. Ends the session of this\n' +
+      'client only: the browser stays signed in, and so do other clients. Responds with 200 to a\n' +
+      'token that is unknown or whose session has ended. The token of a browser or of another\n' +
+      'client is a VALIDATION_ERROR, and changes nothing.',
+    request: schemas.RevocationRequest,
+    form: true,
+    requestExample: { token: refreshToken, client_id: 'app' },
+    response: schemas.EmptyResponse,
+    responseDescription: 'The session of the client has ended.',
+    responseExample: {},
+    crossOrigin: true,
+    errors: ['CLIENT_INVALID'],
   },
   getProvider: { ...discovery, ...routes.getProvider },
   getAuthorizationServer: {

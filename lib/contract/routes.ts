@@ -112,6 +112,11 @@ export const getUserInfo = {
   method: 'GET',
   path: '/api/auth/userinfo',
 } as const
+export const revokeToken = {
+  name: 'revoke',
+  method: 'POST',
+  path: '/api/auth/revoke',
+} as const
 export const getProvider = {
   name: 'openid-configuration',
   method: 'GET',
@@ -134,6 +139,11 @@ export const authorize = {
   name: 'authorize',
   method: 'GET',
   path: '/api/auth/authorize',
+} as const
+export const signOutForClient = {
+  name: 'end-session',
+  method: 'GET',
+  path: '/api/auth/end-session',
 } as const
 export const findSsoConnection = {
   name: 'sso-find',

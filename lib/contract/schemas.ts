@@ -179,6 +179,13 @@ export const SessionsResponse = success({
   ),
 })
 
+const clientId = text
+  .optional()
+  .describe('The client, unless the header `Authorization` (Basic) names it.')
+const clientSecret = text
+  .optional()
+  .describe('Its secret, unless that is in the header. A public client has none.')
+
 /** A request for tokens (RFC 6749 §4.1.3 and §6), as a form. */
 export const TokenRequest = body({
   grant_type: text.describe('`authorization_code` or `refresh_token`.'),
@@ -194,12 +201,16 @@ export const TokenRequest = body({
     .optional()
     .describe('The PKCE verifier (RFC 7636), if the code has a challenge.'),
   refresh_token: text.optional().describe('The newest refresh token of the client.'),
-  client_id: text
-    .optional()
-    .describe('The client, unless the header `Authorization` (Basic) names it.'),
-  client_secret: text
-    .optional()
-    .describe('Its secret, unless that is in the header. A public client has none.'),
+  client_id: clientId,
+  client_secret: clientSecret,
+})
+
+/** A token that a client no longer needs (RFC 7009 §2.1). */
+export const RevocationRequest = body({
+  token: text.describe('An access token or a refresh token of the client.'),
+  token_type_hint: text.optional().describe('Ignored: each token shows what it is.'),
+  client_id: clientId,
+  client_secret: clientSecret,
 })
 
 /** The tokens of a client (RFC 6749 §5.1, OpenID Connect Core §3.1.3.3). */
@@ -225,12 +236,17 @@ export const UserInfoResponse = z.object({
   preferred_username: z.string().describe('The email address.'),
 })
 
+/** A success without content. */
+export const EmptyResponse = z.object({})
+
 /** The document with which clients configure themselves (OpenID Connect Discovery §3). */
 export const ProviderResponse = z.looseObject({
   issuer: z.string().describe('`PUBLIC_URL`.'),
   authorization_endpoint: z.url(),
   token_endpoint: z.url(),
   userinfo_endpoint: z.url(),
+  revocation_endpoint: z.url(),
+  end_session_endpoint: z.url(),
   jwks_uri: z.url().describe('The keys of ID tokens, not of session JWTs.'),
 })
 

@@ -2,8 +2,9 @@
 // generic plans as JSON. This is a separate process because the settings of the pool
 // can't change after its start.
 import bcrypt from 'bcrypt'
-import { issueAuthorizationCode } from '../../../lib/client/authorize'
+import { issueAuthorizationCode, readDemand } from '../../../lib/client/authorize'
 import { findClient, requireClient } from '../../../lib/client/client'
+import { revokeClientSession } from '../../../lib/client/revoke'
 import { exchangeCode, refreshTokens } from '../../../lib/client/token'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
@@ -136,17 +137,25 @@ async function useClient(sessionId: string): Promise<void> {
   await databasePool().query(
     `INSERT INTO clients (slug, public, redirect_uris) VALUES ('page', true, '{https://page.example.com/}')`,
   )
-  const { id, redirectUris } = (await findClient('page'))!
+  const client = (await findClient('page'))!
+  const { id, redirectUris } = client
   const redirectUri = redirectUris[0]!
   const verifier = 'any secret'
   const request = {
     state: null,
     nonce: null,
     challenge: hashSecret(verifier),
-    isSilent: false,
+    prompt: null,
+    maxAge: 60,
+    since: null,
+    hint: null,
   }
   const credentials = { slug: 'page', secret: null }
-  const code = (await issueAuthorizationCode(sessionId, id, redirectUri, request))!
+  const { since } = (await readDemand(request, client, null))!
+  const issue = (oldest: number | null) =>
+    issueAuthorizationCode(sessionId, id, redirectUri, request, oldest)
+  await issue(since)
+  const code = (await issue(null))!
   const grant = { code, redirectUri, verifier }
   const { accessToken, refreshToken } = await exchangeCode(credentials, grant)
   const claims = await verifySessionToken(accessToken)
@@ -159,6 +168,7 @@ async function useClient(sessionId: string): Promise<void> {
   const wrong = { slug: 'page', secret: 'any secret' }
   await refreshTokens(wrong, refreshToken, readRefreshToken(refreshToken)).catch(() => {})
   await requireClient(wrong).catch(() => {}) // looks up the reason
+  await revokeClientSession(id, claims!.sessionId)
 }
 
 /**
