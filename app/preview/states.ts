@@ -81,6 +81,11 @@ export const states: Record<string, State> = {
     path: '/?signed-out',
   },
   'start page: signed in': { title: 'You’re signed in', path: '/', signedIn: 'sso' },
+  'sign-out: question of a client': {
+    title: 'Do you want to sign out?',
+    path: routes.signOutForClient.path,
+    signedIn: 'sso',
+  },
 
   'error: page not found': { title: 'Page not found', path: '/nothing' },
   'error: too many requests': substituted('rateLimitedPage', tooMany),

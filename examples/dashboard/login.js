@@ -64,6 +64,7 @@ async function orNull(request) {
     return {
       token: tokens.access_token,
       refreshToken: tokens.refresh_token,
+      idToken: tokens.id_token,
       claims: tokens.claims(), // of the ID token, which openid-client has verified
     }
   } catch (error) {
@@ -87,15 +88,11 @@ export async function isAlive({ token, claims }) {
 }
 
 /**
- * Ends the session and the browser's session at the login. Throws if they may still be
- * alive.
+ * Returns the URL that ends the browser's session at the login, and its sessions at all
+ * dashboards. `idToken`: of the last sign-in or renewal. Without it, the login asks the
+ * user.
  */
-export async function signOut(refreshToken) {
-  const response = await fetch(`${LOGIN_URL}/api/auth/sign-out`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ refreshToken }),
-    signal: AbortSignal.timeout(10_000),
-  })
-  if (!response.ok) throw new Error(`/api/auth/sign-out: ${response.status}`)
+export async function endSessionUrl(idToken) {
+  const hint = idToken ? { id_token_hint: idToken } : {}
+  return client.buildEndSessionUrl(await configure(), hint).href
 }

@@ -124,9 +124,9 @@ async function showPage(call) {
  */
 async function signOut({ request, response, id, session }) {
   if (request.headers.origin !== OWN_URL) return send(response, 403, 'Not from this site')
-  if (session?.tokens) await login.signOut(session.tokens.refreshToken)
+  const url = await login.endSessionUrl(session?.tokens?.idToken)
   sessions.delete(id)
-  redirect(response, `${login.LOGIN_URL}/?signed-out`)
+  redirect(response, url)
 }
 
 function redirect(response, location) {

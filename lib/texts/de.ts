@@ -119,6 +119,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     title: 'Diese Anmeldung kann nicht beginnen',
     body: 'Die Anwendung, von der Sie kommen, ist nicht dafür eingerichtet. Gehen Sie zurück und versuchen Sie es erneut. Wenn es wieder passiert, informieren Sie deren Support.',
   },
+  signOutPage: {
+    title: 'Möchten Sie sich abmelden?',
+    body: 'Sie sind als {email} angemeldet. Sie werden auch bei den Anwendungen abgemeldet, die Sie in diesem Browser mit diesem Konto geöffnet haben.',
+    stay: 'Angemeldet bleiben',
+  },
   unavailablePage: {
     title: 'Diese Seite ist gerade nicht verfügbar',
     body: 'Es ist nichts verloren gegangen. Warten Sie ein paar Sekunden und öffnen Sie diese Seite dann erneut.',

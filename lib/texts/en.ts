@@ -119,6 +119,11 @@ export const en = (app: string, passwordMinLength: number) => ({
     title: 'This sign-in can’t start',
     body: 'The application that sent you here isn’t set up for it. Go back and try again. If it keeps happening, tell its support.',
   },
+  signOutPage: {
+    title: 'Do you want to sign out?',
+    body: 'You’re signed in as {email}. This also signs you out of the applications that you opened with this account in this browser.',
+    stay: 'Stay signed in',
+  },
   unavailablePage: {
     title: 'This page isn’t available right now',
     body: 'Nothing has been lost. Wait a few seconds, then open this page again.',

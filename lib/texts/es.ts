@@ -119,6 +119,11 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     title: 'Este inicio de sesión no puede comenzar',
     body: 'La aplicación que le ha enviado aquí no está configurada para ello. Vuelva atrás e inténtelo de nuevo. Si sigue ocurriendo, avise a su soporte.',
   },
+  signOutPage: {
+    title: '¿Quiere cerrar la sesión?',
+    body: 'La sesión de {email} está abierta. También se cerrará en las aplicaciones que haya abierto con esta cuenta en este navegador.',
+    stay: 'Mantener la sesión',
+  },
   unavailablePage: {
     title: 'Esta página no está disponible en este momento',
     body: 'No se ha perdido nada. Espere unos segundos y vuelva a abrir esta página.',

@@ -118,6 +118,11 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     title: 'Cette connexion ne peut pas commencer',
     body: 'L’application qui vous a envoyé ici n’est pas configurée pour cela. Revenez en arrière et réessayez. Si le problème persiste, prévenez son support.',
   },
+  signOutPage: {
+    title: 'Voulez-vous vous déconnecter ?',
+    body: 'Une session est ouverte pour {email}. Elle sera aussi fermée dans les applications que vous avez ouvertes avec ce compte dans ce navigateur.',
+    stay: 'Garder la session ouverte',
+  },
   unavailablePage: {
     title: 'Cette page n’est pas disponible pour le moment',
     body: 'Rien n’a été perdu. Patientez quelques secondes, puis rouvrez cette page.',

@@ -17,6 +17,10 @@ export const dashboards = {
   page: 'https://page.example.com/', // a public client
 }
 
+/** Where a client in every database lets users return after a sign-out. */
+export const signedOutUri = (slug: keyof typeof dashboards) =>
+  new URL('/signed-out?by=user', dashboards[slug]).href
+
 const redirectUriOf = (slug: string): string =>
   slug in dashboards ? dashboards[slug as keyof typeof dashboards] : dashboards.app
 
@@ -38,8 +42,15 @@ export async function addClient(
 ): Promise<void> {
   const id = randomUUID()
   await sql(
-    'INSERT INTO clients (id, slug, public, redirect_uris) VALUES ($1, $2, $3, $4)',
-    [id, slug, isPublic, redirectUris],
+    `INSERT INTO clients (id, slug, public, redirect_uris, post_logout_redirect_uris)
+     VALUES ($1, $2, $3, $4, $5)`,
+    [
+      id,
+      slug,
+      isPublic,
+      redirectUris,
+      redirectUris.map((uri) => new URL('/signed-out?by=user', uri).href),
+    ],
   )
   const secret = secretOf(slug)
   if (!isPublic)

@@ -1,0 +1,35 @@
+import { textsFor } from '../texts/language'
+import { escapeHtml } from './escape-html'
+import { plainPage } from './plain-page'
+
+/**
+ * Returns the page that asks whether to sign out `email`. Its form posts `fields` to
+ * `action`.
+ */
+export function signOutPage(
+  requestHeaders: Headers,
+  nonce: string,
+  email: string,
+  action: string,
+  fields: Record<string, string>,
+): string {
+  const texts = textsFor(requestHeaders)
+  const { title, body, stay } = texts.signOutPage
+
+  const address = `<b translate="no"><bdi>${escapeHtml(email)}</bdi></b>`
+  const paragraph = escapeHtml(body).replace('{email}', () => address)
+  const inputs = Object.entries(fields).map(
+    ([name, value]) =>
+      `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`,
+  )
+  const button = `<button class="button">${escapeHtml(texts.home.signOut)}</button>`
+  const form = `<form method="post" action="${action}">${inputs.join('')}${button}</form>`
+  const link = `<a class="button quiet" href="/">${escapeHtml(stay)}</a>`
+
+  return plainPage(texts, nonce, title, `<p>${paragraph}</p>${form}${link}`, styles)
+}
+
+const styles = `
+button{width:100%;font:inherit;font-weight:600;cursor:pointer}
+button:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}
+.button.quiet{margin-block-start:.75rem;border-color:var(--line);color:inherit;background:none}`
