@@ -49,9 +49,11 @@ test.beforeAll(async ({ sql }) => {
     const slug = `client-${randomBytes(6).toString('hex')}`
     const port = await freePort()
     const redirectUri = `http://127.0.0.1:${port}${path}`
-    await addClient(sql, slug, [redirectUri])
+    const signedOutUri = `http://127.0.0.1:${port}/signed-out`
+    await addClient(sql, slug, [redirectUri], false, [signedOutUri])
     const secret = keepSecret(secretOf(slug))
-    const client = await start({ issuer: login.url, slug, secret, port, redirectUri })
+    const values = { issuer: login.url, slug, secret, port, redirectUri, signedOutUri }
+    const client = await start(values)
     started[name] = { client, slug }
   }
 })
@@ -177,6 +179,24 @@ for (const name of Object.keys(kinds)) {
       const generation = first!.generation + renewals
       expect(await childrenOf(sql, own, user)).toEqual([{ ...first, generation }])
     }
+  })
+
+  test(`${name}: signs the user out here and at the login`, async ({
+    page,
+    user,
+    sql,
+  }) => {
+    const own = started[name]!
+    await signInAtLogin(page.context(), user)
+    await own.client.open(page)
+    await expectSignedIn(page, own, user)
+
+    await own.client.signOut(page)
+    const live = 'SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
+    await expect.poll(() => sql(`${live} AND parent_id IS NULL`, [user.id])).toEqual([])
+    await page.goto(own.client.url)
+    await expect(page.locator('body')).not.toContainText(user.email)
+    expect(await own.client.begin(page.request)).toContain(login.url)
   })
 
   test(`${name}: asks for a sign-in if the session cannot be renewed`, async ({

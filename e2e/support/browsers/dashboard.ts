@@ -39,18 +39,13 @@ export async function addClient(
   slug: string,
   redirectUris: string[],
   isPublic = false,
+  postLogoutUris = redirectUris.map((uri) => new URL('/signed-out?by=user', uri).href),
 ): Promise<void> {
   const id = randomUUID()
   await sql(
     `INSERT INTO clients (id, slug, public, redirect_uris, post_logout_redirect_uris)
      VALUES ($1, $2, $3, $4, $5)`,
-    [
-      id,
-      slug,
-      isPublic,
-      redirectUris,
-      redirectUris.map((uri) => new URL('/signed-out?by=user', uri).href),
-    ],
+    [id, slug, isPublic, redirectUris, postLogoutUris],
   )
   const secret = secretOf(slug)
   if (!isPublic)

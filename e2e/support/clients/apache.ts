@@ -25,6 +25,7 @@ export async function startApache({
   secret,
   port,
   redirectUri,
+  signedOutUri,
 }: ClientValues): Promise<RealClient> {
   const app = await listen(
     createServer(({ headers }, response) =>
@@ -78,6 +79,8 @@ ${recipe}`,
     open: async (page) => {
       await page.goto(origin)
     },
+    signOut: (page) =>
+      page.goto(`${redirectUri}?logout=${encodeURIComponent(signedOutUri)}`),
     stop: async () => {
       await program.stop()
       await app.stop()

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { responds, startProgram } from '../servers/program'
 import { clientsFolder, installClients } from './install'
-import { type ClientValues, cutOut, type RealClient } from './recipe'
+import { type ClientValues, cutOut, postForm, type RealClient } from './recipe'
 
 /** Starts the server in the recipe for Auth.js. */
 export async function startAuthJs({
@@ -42,6 +42,7 @@ export async function startAuthJs({
       await page.goto(origin)
       await page.getByRole('button', { name: 'Sign in with Login' }).click()
     },
+    signOut: (page) => postForm(page, '/sign-out'),
     stop: async () => {
       await program.stop()
       rmSync(file)

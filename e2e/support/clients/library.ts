@@ -7,7 +7,12 @@ import { type ClientValues, cutOut, type RealClient } from './recipe'
 // A small dashboard with a library for OpenID Connect, whose calls are in the recipe.
 
 type Attempt = { url: URL; state: string; codeVerifier: string }
-type Tokens = { access_token: string; refresh_token?: string; expires_in?: number }
+type Tokens = {
+  access_token: string
+  refresh_token?: string
+  id_token?: string
+  expires_in?: number
+}
 type Claims = Record<string, unknown>
 type Recipe = {
   beginSignIn: () => Promise<Attempt>
@@ -16,6 +21,7 @@ type Recipe = {
     attempt: Attempt,
   ) => Promise<{ tokens: Tokens; claims: Claims }>
   renew: (refreshToken: string) => Promise<Tokens>
+  endSessionUrl: (idToken: string) => string
 }
 type Session = { attempt?: Attempt; tokens?: Tokens; claims?: Claims }
 
@@ -71,6 +77,7 @@ export async function startLibrary(
     open: async (page) => {
       await page.goto(url)
     },
+    signOut: (page) => page.goto(`${url}sign-out`),
     stop: async () => {
       server.close()
       server.closeAllConnections()
@@ -90,6 +97,11 @@ async function handle(
   if (url.pathname === '/callback') {
     Object.assign(session, await recipe.finishSignIn(url, session.attempt!))
     return redirect(response, '/')
+  }
+  if (url.pathname === '/sign-out') {
+    const idToken = session.tokens!.id_token!
+    sessions.delete(id!)
+    return redirect(response, recipe.endSessionUrl(idToken))
   }
   if (url.pathname !== '/') return show(response, 404, 'Not found')
 

@@ -8,6 +8,8 @@ export type ClientValues = {
   secret: string
   port: number
   redirectUri: string
+  /** Where the user may return after a sign-out. */
+  signedOutUri: string
 }
 
 /** A client under test: one page, which only signed-in users see, and a callback. */
@@ -19,6 +21,8 @@ export type RealClient = {
   begin: (browser: APIRequestContext) => Promise<string>
   /** Opens the page, and begins a sign-in if it needs one. */
   open: (page: Page) => Promise<void>
+  /** Signs the user out at the client and at the login, as a browser does. */
+  signOut: (page: Page) => Promise<unknown>
   stop: () => Promise<void>
 }
 
@@ -34,4 +38,13 @@ export function cutOut(name: string, replaced: Record<string, string>): string {
     if (!result.includes(from)) throw new Error(`The recipe ${name} has no ${from}`)
     return result.replaceAll(from, () => to)
   }, text)
+}
+
+/** Posts an empty form from the current page, as a button of it would. */
+export async function postForm(page: Page, path: string): Promise<void> {
+  await page.evaluate((action) => {
+    const form = Object.assign(document.createElement('form'), { method: 'post', action })
+    document.body.append(form)
+    form.submit()
+  }, path)
 }
