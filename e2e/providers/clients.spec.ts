@@ -4,6 +4,8 @@ import { addClient, secretOf } from '../support/browsers/dashboard'
 import { startApache } from '../support/clients/apache'
 import { startAuthJs } from '../support/clients/auth-js'
 import { startLibrary } from '../support/clients/library'
+import { startNodeApp } from '../support/clients/node-app'
+import { startPageApp } from '../support/clients/page-app'
 import type { ClientValues, RealClient } from '../support/clients/recipe'
 import { newPasswordUser } from '../support/databases/password-user'
 import {
@@ -20,12 +22,18 @@ import { freePort, type Server, startServer } from '../support/servers/server'
 
 // Clients that others have written sign in with the recipes of docs/clients.md.
 
-type Started = { client: RealClient; slug: string }
+type Started = { client: RealClient; slug: string; kind: Kind }
 
-const kinds: Record<
-  string,
-  { path: string; start: (values: ClientValues) => Promise<RealClient> }
-> = {
+type Kind = {
+  path: string
+  start: (values: ClientValues) => Promise<RealClient>
+  /** Whether it is a page without a server. */
+  isPublic?: true
+  /** Whether it has a nonce instead of PKCE: it detects a foreign code after the exchange. */
+  hasNonce?: true
+}
+
+const kinds: Record<string, Kind> = {
   'openid-client': {
     path: '/callback',
     start: (values) => startLibrary('openid-client', values),
@@ -35,6 +43,16 @@ const kinds: Record<
     start: (values) => startLibrary('oauth4webapi', values),
   },
   'Auth.js': { path: '/auth/callback/login', start: startAuthJs },
+  'express-openid-connect': {
+    path: '/callback',
+    start: startNodeApp('express-openid-connect'),
+  },
+  'passport-openidconnect': {
+    path: '/callback',
+    start: startNodeApp('passport-openidconnect'),
+    hasNonce: true,
+  },
+  'oidc-client-ts': { path: '/callback', start: startPageApp, isPublic: true },
   mod_auth_openidc: { path: '/oidc/callback', start: startApache },
 }
 
@@ -45,16 +63,17 @@ const started: Record<string, Started> = {}
 test.beforeAll(async ({ sql }) => {
   settings = { PORT: String(await freePort()), PASSWORD_SIGN_IN: 'true' }
   login = await startServer(settings)
-  for (const [name, { path, start }] of Object.entries(kinds)) {
+  for (const [name, kind] of Object.entries(kinds)) {
+    const { path, start, isPublic } = kind
     const slug = `client-${randomBytes(6).toString('hex')}`
     const port = await freePort()
     const redirectUri = `http://127.0.0.1:${port}${path}`
     const signedOutUri = `http://127.0.0.1:${port}/signed-out`
-    await addClient(sql, slug, [redirectUri], false, [signedOutUri])
+    await addClient(sql, slug, [redirectUri], isPublic, [signedOutUri])
     const secret = keepSecret(secretOf(slug))
     const values = { issuer: login.url, slug, secret, port, redirectUri, signedOutUri }
     const client = await start(values)
-    started[name] = { client, slug }
+    started[name] = { client, slug, kind }
   }
 })
 test.afterAll(async () => {
@@ -88,9 +107,9 @@ async function signInAtLogin(context: BrowserContext, user: User): Promise<void>
 }
 
 /** Begins a sign-in, and returns the callback that the browser would open next. */
-async function nextCallback(page: Page, { client }: Started): Promise<URL> {
-  const request = await client.begin(page.request)
-  expect(request).toContain('code_challenge_method=S256')
+async function nextCallback(page: Page, { client, kind }: Started): Promise<URL> {
+  const request = await client.begin(page.request, page)
+  expect(request).toContain(kind.hasNonce ? 'nonce=' : 'code_challenge_method=S256')
   const response = await page.request.get(request, { maxRedirects: 0 })
   const callback = response.headers().location!
   expect(callback.startsWith(`${client.redirectUri}?`)).toBe(true)
@@ -126,7 +145,9 @@ async function expectRejected(page: Page, { client }: Started, callback: URL) {
   expect(opened.filter((url) => new URL(url).origin !== origin)).toEqual([])
   expect(opened.length).toBeLessThan(4)
   await expect(page.locator('body')).not.toContainText('@example.com')
-  expect(await client.begin(page.request), 'a new sign-in begins').toContain(login.url)
+  expect(await client.begin(page.request, page), 'a new sign-in begins').toContain(
+    login.url,
+  )
 }
 
 type Change = (callback: URL, page: Page, started: Started) => Promise<void> | void
@@ -196,7 +217,7 @@ for (const name of Object.keys(kinds)) {
     await expect.poll(() => sql(`${live} AND parent_id IS NULL`, [user.id])).toEqual([])
     await page.goto(own.client.url)
     await expect(page.locator('body')).not.toContainText(user.email)
-    expect(await own.client.begin(page.request)).toContain(login.url)
+    expect(await own.client.begin(page.request, page)).toContain(login.url)
   })
 
   test(`${name}: asks for a sign-in if the session cannot be renewed`, async ({
@@ -213,7 +234,7 @@ for (const name of Object.keys(kinds)) {
     await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
     await page.goto(own.client.url)
     await expect(page.locator('body')).not.toContainText(user.email)
-    expect(await own.client.begin(page.request)).toContain(login.url)
+    expect(await own.client.begin(page.request, page)).toContain(login.url)
   })
 
   // mod_auth_openidc ends its session after any failed renewal
@@ -251,6 +272,8 @@ for (const name of Object.keys(kinds)) {
       await change(callback, page, own)
 
       await expectRejected(page, own, callback)
+      if (kinds[name]!.hasNonce && title === 'the code of another sign-in') return
+
       expect(await childrenOf(sql, own, user)).toEqual([])
       const hash = createHash('sha256').update(code).digest()
       expect(

@@ -18,7 +18,7 @@ export type RealClient = {
   url: string
   redirectUri: string
   /** Begins a sign-in as a browser does, and returns the authorization request. */
-  begin: (browser: APIRequestContext) => Promise<string>
+  begin: (browser: APIRequestContext, page: Page) => Promise<string>
   /** Opens the page, and begins a sign-in if it needs one. */
   open: (page: Page) => Promise<void>
   /** Signs the user out at the client and at the login, as a browser does. */
