@@ -34,33 +34,42 @@ async function signIn(post: Post, user: User): Promise<Tokens> {
 
 type Parameters = Record<string, string> | string
 
-/** Opens the endpoint as a browser with the cookies of a session does. */
+/**
+ * Opens the endpoint as a browser with the cookies of a session does, after a link or a
+ * form of another site, or of `site`.
+ */
 async function endSession(
   url: string,
   parameters: Parameters,
   browser: Tokens | null,
-  { form, headers = {} }: { form?: boolean; headers?: Record<string, string> } = {},
+  { form = false, site = 'cross-site' } = {},
 ) {
   const encoded = `${new URLSearchParams(parameters)}`
-  const response = await fetch(url + path + (form ? '' : `?${encoded}`), {
+  const response = await send(url + path + (form ? '' : `?${encoded}`), {
     method: form ? 'POST' : 'GET',
-    redirect: 'manual',
     headers: {
       'X-Forwarded-For': newAddress(),
+      'Sec-Fetch-Site': site,
+      'Sec-Fetch-Mode': 'navigate',
+      'Sec-Fetch-Dest': 'document',
       ...(browser && {
         Cookie: `session=${browser.token}; refresh=${browser.refreshToken}`,
       }),
       ...(form && { 'Content-Type': 'application/x-www-form-urlencoded' }),
-      ...headers,
     },
     ...(form && { body: encoded }),
   })
+  const { location = null, 'content-security-policy': policy } = response.headers
+  const headers = new Headers()
+  for (const cookie of response.headers['set-cookie'] ?? [])
+    headers.append('Set-Cookie', cookie)
+
   return {
     status: response.status,
-    location: response.headers.get('location'),
-    policy: response.headers.get('content-security-policy'),
-    cookies: cookiesOf(response),
-    html: await response.text(),
+    location,
+    policy,
+    cookies: cookiesOf({ headers }),
+    html: response.text,
   }
 }
 
@@ -124,8 +133,7 @@ test('a POST of a client is repeated as a GET, which carries the cookies', async
   const browser = await signIn(post, user)
   const { idToken } = await openDashboard(url, browser)
   const parameters = { ...ofApp, id_token_hint: idToken }
-  const sent = { form: true, headers: { 'Sec-Fetch-Site': 'cross-site' } }
-  const { status, location } = await endSession(url, parameters, null, sent)
+  const { status, location } = await endSession(url, parameters, null, { form: true })
   expect(status).toBe(303)
   const { pathname, search } = new URL(location!, url)
   expect(pathname).toBe(path)
@@ -157,19 +165,16 @@ test('without an ID token, the user is asked, and only a form of this site confi
 
   const confirmed = { ...ofApp, confirmed: 'true' }
   for (const site of ['cross-site', 'same-site', 'none']) {
-    const headers = { 'Sec-Fetch-Site': site }
-    const { location } = await endSession(url, confirmed, browser, {
-      form: true,
-      headers,
-    })
+    const sent = { form: true, site }
+    const { location } = await endSession(url, confirmed, browser, sent)
     expect(location, site).toMatch(new RegExp(`^${path}\\?`))
     const asked = await endSession(url, location!.split('?')[1]!, browser)
     expect(asked.html).toContain(question)
   }
   expect(await isLive(url, browser)).toBe(true)
 
-  const headers = { 'Sec-Fetch-Site': 'same-origin' }
-  const ended = await endSession(url, confirmed, browser, { form: true, headers })
+  const site = 'same-origin'
+  const ended = await endSession(url, confirmed, browser, { form: true, site })
   expect([ended.status, ended.location]).toEqual([303, atApp])
   expect(ended.cookies).toMatchObject({ session: '', refresh: '' })
   expect(await isLive(url, browser)).toBe(false)

@@ -17,7 +17,7 @@ import {
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
 import { shiftClock } from '../support/servers/server'
-import { shiftedClock } from '../support/servers/settings'
+import { passwordSignIn, shiftedClock } from '../support/servers/settings'
 
 const hour = 60 * 60
 
@@ -179,7 +179,7 @@ test('with prompt=select_account, the user continues with the account, or choose
       'X-Forwarded-For': newAddress(),
     },
   })
-  const html = await page.text()
+  const html = (await page.text()).replaceAll('<wbr/>', '')
   expect(html).toContain(user.email)
   expect(html).toContain('Use another account')
 
@@ -192,7 +192,10 @@ test('with prompt=select_account, the user continues with the account, or choose
   expect(queryOfNext(withoutRefresh).has('prompt')).toBe(false)
 })
 
-test('login_hint fills in the email address, and nothing else', async ({ url }) => {
+test('login_hint fills in the email address, and nothing else', async ({
+  serverWith,
+}) => {
+  const { url } = await serverWith(passwordSignIn)
   const fieldFor = async (hint: string) => {
     const { parameters } = await request(url, newQuery({ login_hint: hint }), {})
     const page = await fetch(`${url}/sign-in?${new URLSearchParams(parameters)}`, {
@@ -205,7 +208,7 @@ test('login_hint fills in the email address, and nothing else', async ({ url }) 
   for (const hint of [
     'ada',
     'ada lovelace@example.com',
-    '"><script>@x',
+    'ada@example@com',
     '\u202eada@x.com',
   ])
     expect(await fieldFor(hint), hint).toBeUndefined()
