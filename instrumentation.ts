@@ -50,6 +50,8 @@ export async function register(): Promise<void> {
     await (await import('./lib/outgoing')).useProxyForFetch()
   if (process.env.SMTP_URL?.trim())
     await (await import('./lib/mail/sender')).startSending()
+  if (env().ID_TOKEN_SIGNING_KEYS)
+    (await import('./lib/client/logout-notices')).startNotices()
   if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT)
     (await import('./lib/log/tracing')).startTracing()
 }

@@ -34,6 +34,7 @@ async function requireClient(slug: string): Promise<ListedClient> {
 type AddOptions = {
   redirect: string[]
   postLogout?: string[]
+  backchannelLogout?: string
   public?: boolean
   tokenMinutes?: string
 }
@@ -50,6 +51,7 @@ async function add(slug: string, options: AddOptions): Promise<void> {
     isPublic,
     redirectUris: redirect,
     postLogoutRedirectUris: postLogout,
+    backchannelLogoutUri: options.backchannelLogout ?? null,
     tokenMinutes: readTokenMinutes(tokenMinutes) ?? null,
   })
 
@@ -73,7 +75,8 @@ function readTokenMinutes(text: string | undefined): number | undefined {
 }
 
 /** Prints to stderr what the operator enters in the product. */
-function printValues({ slug, redirectUris, postLogoutRedirectUris }: ListedClient): void {
+function printValues(client: ListedClient): void {
+  const { slug, redirectUris, postLogoutRedirectUris, backchannelLogoutUri } = client
   const issuer = env().PUBLIC_URL
   const values = [
     ['issuer', issuer],
@@ -81,6 +84,7 @@ function printValues({ slug, redirectUris, postLogoutRedirectUris }: ListedClien
     ['client ID', slug],
     ...redirectUris.map((uri) => ['redirect URI', uri]),
     ...postLogoutRedirectUris.map((uri) => ['after a sign-out', uri]),
+    ...[backchannelLogoutUri ?? []].flat().map((uri) => ['back-channel logout', uri]),
   ] as [string, string][]
 
   for (const [label, value] of values) console.error(`  ${label.padEnd(20)} ${value}`)
@@ -116,6 +120,9 @@ async function show(slug: string): Promise<void> {
   for (const uri of client.redirectUris) console.log(`Redirect URI: ${uri}`)
   for (const uri of client.postLogoutRedirectUris) console.log(`After a sign-out: ${uri}`)
 
+  if (client.backchannelLogoutUri)
+    console.log(`Back-channel logout: ${client.backchannelLogoutUri}`)
+
   console.log(`Tokens: valid for ${client.tokenMinutes ?? maxTokenMinutes} minutes`)
   for (const secret of client.secrets) printIssuedSecret('Secret', secret)
 }
@@ -130,6 +137,8 @@ type UpdateOptions = {
   removeRedirect?: string[]
   addPostLogout?: string[]
   removePostLogout?: string[]
+  /** False for `--no-backchannel-logout`. */
+  backchannelLogout?: string | false
   tokenMinutes?: string
 }
 
@@ -139,11 +148,15 @@ async function update(slug: string, options: UpdateOptions): Promise<void> {
 
   const client = await requireClient(slug)
   const tokenMinutes = readTokenMinutes(options.tokenMinutes)
+  const { backchannelLogout } = options
   await clients.updateClient(client, {
     addedRedirectUris: options.addRedirect ?? [],
     removedRedirectUris: options.removeRedirect ?? [],
     addedPostLogoutRedirectUris: options.addPostLogout ?? [],
     removedPostLogoutRedirectUris: options.removePostLogout ?? [],
+    ...(backchannelLogout !== undefined && {
+      backchannelLogoutUri: backchannelLogout || null,
+    }),
     ...(tokenMinutes !== undefined && { tokenMinutes }),
   })
   console.log(`Updated ${slug}.`)
@@ -229,6 +242,11 @@ const tokenMinutes = [
   `its tokens are valid for ${minTokenMinutes} to ${maxTokenMinutes} minutes, by default ${maxTokenMinutes}`,
 ] as const
 
+const backchannelLogout = [
+  '--backchannel-logout <url>',
+  'its server is told here that a session has ended',
+] as const
+
 program
   .command('add <slug>')
   .description('adds a client, and prints its secret only once')
@@ -243,6 +261,7 @@ program
     'where users may return after a sign-out; repeat it for several',
     collect,
   )
+  .option(...backchannelLogout)
   .option(...tokenMinutes)
   .action(withDatabaseAsOwner(add))
 
@@ -264,6 +283,8 @@ program
   .option('--remove-redirect <url>', 'users may no longer return here', collect)
   .option('--add-post-logout <url>', 'users may return here after a sign-out', collect)
   .option('--remove-post-logout <url>', 'users may no longer return here', collect)
+  .option(...backchannelLogout)
+  .option('--no-backchannel-logout', 'its server is no longer told')
   .option(...tokenMinutes)
   .action(withDatabaseAsOwner(update))
 

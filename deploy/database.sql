@@ -21,8 +21,8 @@ GRANT CREATE ON SCHEMA public TO auth_owner;
 GRANT SELECT ON _prisma_migrations TO auth_app;
 GRANT SELECT (id, email, email_domain, password_policy, disabled_at, second_factor_at), INSERT (email, email_domain),
   UPDATE (password_hash, password_changed_at) ON users TO auth_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, authorization_codes, reset_tokens, sessions, mails, password_attempts
-  TO auth_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, authorization_codes, reset_tokens, sessions, mails, password_attempts,
+  logout_notices TO auth_app;
 GRANT SELECT ON connections, connection_domains, widgets, widget_origins, widget_tokens, clients, client_secrets
   TO auth_app;
 GRANT SELECT, INSERT ON identities TO auth_app;

@@ -1,3 +1,4 @@
+import { noticeClientsLater } from '@/app/api/auth/notice-clients'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { presentedSessionIds } from '@/lib/http/caller'
@@ -18,6 +19,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 
     try {
       await endSessions(await presentedSessionIds(request.headers))
+      noticeClientsLater()
     } catch (error) {
       // Deleting the cookies signs the user out anyway, because this browser has no other
       // copy of the tokens.

@@ -56,6 +56,7 @@ async function replaceClient(redirectUri: string): Promise<string> {
     isPublic: false,
     redirectUris: [redirectUri],
     postLogoutRedirectUris: [],
+    backchannelLogoutUri: null,
     tokenMinutes: null,
   })
 

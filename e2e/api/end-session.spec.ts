@@ -165,11 +165,8 @@ test('without an ID token, the user is asked, and only a form of this site confi
 
   const confirmed = { ...ofApp, confirmed: 'true' }
   for (const site of ['cross-site', 'same-site', 'none']) {
-    const headers = { 'Sec-Fetch-Site': site }
-    const { location } = await endSession(url, confirmed, browser, {
-      form: true,
-      headers,
-    })
+    const sent = { form: true, site }
+    const { location } = await endSession(url, confirmed, browser, sent)
     expect(location, site).toMatch(new RegExp(`^${path}\\?`))
     const asked = await endSession(url, location!.split('?')[1]!, browser)
     expect(asked.html).toContain(question)

@@ -85,7 +85,11 @@ test('each command of npm run clients takes effect on the client', async () => {
 
   const other = 'https://app.example.com/other'
   const bye = 'https://app.example.com/bye'
-  const changes = ['--add-redirect', other, '--add-post-logout', bye]
+  const told = 'https://app.example.com/told'
+  const changes = [
+    ...['--add-redirect', other, '--add-post-logout', bye],
+    ...['--backchannel-logout', told],
+  ]
   expect(await printed('update', slug, ...changes, '--token-minutes', '720')).toBe(
     `Updated ${slug}.`,
   )
@@ -97,6 +101,7 @@ test('each command of npm run clients takes effect on the client', async () => {
     isPublic: false,
     redirectUris: [redirect, other],
     postLogoutRedirectUris: [bye],
+    backchannelLogoutUri: told,
     tokenMinutes: 720,
     disabledAt: null,
   })
@@ -107,15 +112,24 @@ test('each command of npm run clients takes effect on the client', async () => {
     redirect,
     '--remove-post-logout',
     bye,
+    '--no-backchannel-logout',
   )
   expect(await listed()).toMatchObject({
     redirectUris: [other],
     postLogoutRedirectUris: [],
+    backchannelLogoutUri: null,
     tokenMinutes: 720,
   })
   await refused('was not registered', 'update', slug, '--remove-redirect', redirect)
   await refused('needs a redirect URI', 'update', slug, '--remove-redirect', other)
   await refused('must not have a fragment', 'update', slug, '--add-redirect', `${other}#`)
+  await refused(
+    'must begin with https',
+    'update',
+    slug,
+    '--backchannel-logout',
+    'http://x.example/',
+  )
   await refused('Name what to change', 'update', slug)
 
   const check = (uri: string) => printed('check', slug, uri)
@@ -160,7 +174,7 @@ test('a public client has no secret, and any port on a loopback IP address', asy
 test('concurrent updates of one client all take effect', async () => {
   const slug = `busy-${Date.now()}`
   const added = { slug, isPublic: true, postLogoutRedirectUris: [], tokenMinutes: null }
-  await addClient({ ...added, redirectUris: [redirect] })
+  await addClient({ ...added, redirectUris: [redirect], backchannelLogoutUri: null })
   const [client] = await listClients(slug)
 
   const uris = [1, 2, 3, 4, 5].map((number) => `${redirect}/${number}`)

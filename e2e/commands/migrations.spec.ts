@@ -26,7 +26,7 @@ const tables = [
   '_prisma_migrations',
   'authorization_codes',
   ...['client_secrets', 'clients', 'connection_domains', 'connections'],
-  ...['exchange_codes', 'identities', 'mails'],
+  ...['exchange_codes', 'identities', 'logout_notices', 'mails'],
   ...[
     'password_attempts',
     'recovery_codes',

@@ -42,6 +42,8 @@ const capabilities = {
     'email_verified',
     'preferred_username',
   ],
+  backchannel_logout_supported: true,
+  backchannel_logout_session_supported: true,
   authorization_response_iss_parameter_supported: true,
   claims_parameter_supported: false,
   request_parameter_supported: false,

@@ -10,6 +10,7 @@ type NewClient = {
   isPublic: boolean
   redirectUris: string[]
   postLogoutRedirectUris: string[]
+  backchannelLogoutUri: string | null
   /** Null for the lifetime of session JWTs. */
   tokenMinutes: number | null
 }
@@ -20,10 +21,11 @@ type NewClient = {
  * audience of session JWTs, or if a URI is invalid.
  */
 export async function addClient(client: NewClient): Promise<string | null> {
-  const { slug, isPublic } = client
+  const { slug, isPublic, backchannelLogoutUri } = client
   const redirectUris = unique(client.redirectUris)
   const postLogoutRedirectUris = unique(client.postLogoutRedirectUris)
   demandUris([...redirectUris, ...postLogoutRedirectUris])
+  if (backchannelLogoutUri !== null) demandUris([backchannelLogoutUri])
 
   // A service that compares only the audience must not accept an ID token.
   if (slug === env().SESSION_AUDIENCE)
@@ -71,6 +73,8 @@ export type ClientChange = {
   removedRedirectUris: string[]
   addedPostLogoutRedirectUris: string[]
   removedPostLogoutRedirectUris: string[]
+  /** Null removes it. Undefined: not changed. */
+  backchannelLogoutUri?: string | null
   /** Undefined: not changed. */
   tokenMinutes?: number
 }
@@ -83,8 +87,9 @@ export async function updateClient(
   { id }: ListedClient,
   change: ClientChange,
 ): Promise<void> {
-  const { addedRedirectUris, addedPostLogoutRedirectUris } = change
+  const { addedRedirectUris, addedPostLogoutRedirectUris, backchannelLogoutUri } = change
   demandUris([...addedRedirectUris, ...addedPostLogoutRedirectUris])
+  if (backchannelLogoutUri) demandUris([backchannelLogoutUri])
 
   await transaction(async (tx) => {
     // locked, so that concurrent updates of the lists both take effect
@@ -112,6 +117,7 @@ export async function updateClient(
       data: {
         redirectUris,
         postLogoutRedirectUris,
+        ...(backchannelLogoutUri !== undefined && { backchannelLogoutUri }),
         tokenMinutes: change.tokenMinutes ?? client.tokenMinutes,
       },
     })

@@ -17,6 +17,7 @@ const tables = {
   sso_attempts: ['expires_at', 60 * 60], // until then, the log distinguishes expired sign-ins from forged ones
   mails: ['requested_at', retentionSeconds], // retries and caps need only the emails of one day
   password_attempts: ['expires_at', 0], // the end of the window
+  logout_notices: ['requested_at', 24 * 60 * 60], // the last attempt is 71 minutes later
 } as const
 type Table = keyof typeof tables
 

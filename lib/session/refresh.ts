@@ -4,6 +4,7 @@ import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma } from '../database/prisma'
 import { log } from '../log/log'
 import { explainRefreshToken, isOfBrowser, isUserAllowed } from './find'
+import { noticeClients } from './revoke'
 import { issueTokens, type Refresh, readRefreshToken, type StoredSession } from './tokens'
 
 /**
@@ -63,8 +64,10 @@ export async function rotate(
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"
       ${moreColumns}`
 
-  if (row?.reused)
+  if (row?.reused) {
     log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
+    await noticeClients(sessionId)
+  }
 
   return row ?? null
 }

@@ -1,9 +1,11 @@
+import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
+import { env } from '../settings/env'
 import type { LiveSession } from './find'
 
 /**
- * Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one
- * row per session.
+ * Returns the CTEs that revoke the sessions selected by `where`, and queue the notices of
+ * clients. `revoked (id)` has one row per session.
  */
 export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
   // Locks the sessions in a fixed order. Without it, a sign-out of two sessions and a
@@ -14,7 +16,32 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
         SELECT id FROM sessions WHERE revoked_at IS NULL AND ${where} ORDER BY created_at, id FOR NO KEY UPDATE))
       RETURNING id
+    )${queueNotices()}`
+}
+
+/**
+ * Returns a CTE, after a comma, that queues a notice for each client that wants to know
+ * that its session has ended with one of `revoked` (OpenID Connect Back-Channel Logout).
+ * Empty if there are no clients.
+ */
+function queueNotices(): Prisma.Sql {
+  if (!env().ID_TOKEN_SIGNING_KEYS) return Prisma.empty
+
+  return Prisma.sql`, noticed AS (
+      INSERT INTO logout_notices (client_id, session_id)
+      SELECT client_id, id FROM sessions
+      WHERE parent_id = ANY (ARRAY(SELECT id FROM revoked)) AND revoked_at IS NULL AND ${isUnexpired}
+        AND (SELECT backchannel_logout_uri IS NOT NULL AND disabled_at IS NULL FROM clients WHERE clients.id = client_id)
     )`
+}
+
+/** Queues the notices of clients for a session that has just been revoked. */
+export async function noticeClients(sessionId: string): Promise<void> {
+  const notices = queueNotices()
+  if (notices === Prisma.empty) return
+
+  await prisma().$executeRaw`
+    WITH revoked AS (SELECT ${sessionId}::uuid AS id)${notices} SELECT 1`
 }
 
 /**

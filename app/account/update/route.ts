@@ -1,4 +1,5 @@
 import { after } from 'next/server'
+import { noticeClientsLater } from '@/app/api/auth/notice-clients'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
@@ -47,12 +48,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         return seeOther(`/account?problem=${problem.name}`)
       }
       if (sendsMail()) after(sendAfterRequest)
+      noticeClientsLater()
 
       return seeOther('/account?done=changed')
     }
 
     if (id !== null) await endListedSession(session, id)
     else await endOtherSessions(session)
+    noticeClientsLater()
 
     return seeOther(`/account?done=${id === null ? 'others' : 'ended'}`)
   },

@@ -6,6 +6,7 @@ import { route } from '@/lib/http/route'
 import { sendAfterRequest } from '@/lib/mail/sender'
 import { type LiveSession, requireSession } from '@/lib/session/find'
 import { sendsMail } from '@/lib/settings/env'
+import { noticeClientsLater } from './notice-clients'
 
 /**
  * The result of a handler: the fields of the response except `ok`. It is `void` if `ok` is
@@ -36,6 +37,7 @@ export function userRoute<Body extends object, Result extends object>(
     if (sendsMail()) after(sendAfterRequest)
 
     const response = { ok: true, ...(await act(session, body, caller)) } as Result
+    noticeClientsLater()
     setCookies(listCookies(response))
 
     return respond(response)

@@ -4,6 +4,7 @@
 import bcrypt from 'bcrypt'
 import { issueAuthorizationCode, readDemand } from '../../../lib/client/authorize'
 import { findClient, requireClient } from '../../../lib/client/client'
+import { sendNotices } from '../../../lib/client/logout-notices'
 import { revokeClientSession } from '../../../lib/client/revoke'
 import { exchangeCode, refreshTokens } from '../../../lib/client/token'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
@@ -47,7 +48,7 @@ import {
 } from '../../../lib/session/find'
 import { listSessions } from '../../../lib/session/list'
 import { refreshSession } from '../../../lib/session/refresh'
-import { endOtherSessions, endSessions } from '../../../lib/session/revoke'
+import { endOtherSessions, endSessions, noticeClients } from '../../../lib/session/revoke'
 import { readRefreshToken, verifySessionToken } from '../../../lib/session/tokens'
 import { claimAttempt, rejectLoop, startAttempt } from '../../../lib/sso/attempt'
 import {
@@ -169,6 +170,12 @@ async function useClient(sessionId: string): Promise<void> {
   await refreshTokens(wrong, refreshToken, readRefreshToken(refreshToken)).catch(() => {})
   await requireClient(wrong).catch(() => {}) // looks up the reason
   await revokeClientSession(id, claims!.sessionId)
+  await noticeClients(sessionId)
+  await databasePool().query(
+    'INSERT INTO logout_notices (client_id, session_id) VALUES ($1, $1)',
+    [id],
+  )
+  await sendNotices() // the client has no URI
 }
 
 /**

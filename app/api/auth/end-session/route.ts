@@ -13,6 +13,7 @@ import { findBrowserSession } from '@/lib/session/browser'
 import { deletedSessionCookies } from '@/lib/session/cookie'
 import { endSessions } from '@/lib/session/revoke'
 import { createAskCookie } from '@/lib/sso/next-sign-in'
+import { noticeClientsLater } from '../notice-clients'
 import { showPlainPage, showSubstitute } from '../substitute'
 
 type Call = {
@@ -69,6 +70,7 @@ async function endSession(
   const confirmed = isConfirmed ? await presentedSessionIds(headers) : []
   const ids = sessionId === null ? confirmed : [sessionId, ...confirmed]
   await endSessions(ids)
+  noticeClientsLater()
 
   // not the session of the ID token, or there is none
   const session = await findBrowserSession(headers)

@@ -4,6 +4,7 @@ import { route } from '@/lib/http/route'
 import { sendAfterRequest } from '@/lib/mail/sender'
 import { resetPassword } from '@/lib/password/reset'
 import { sendsMail } from '@/lib/settings/env'
+import { noticeClientsLater } from '../notice-clients'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.resetPassword,
@@ -11,6 +12,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { caller, body, respond, addToLog } = call
     addToLog(await resetPassword(body.token, body.password, caller))
     if (sendsMail()) after(sendAfterRequest)
+    noticeClientsLater()
+
     return respond({ ok: true })
   },
 )

@@ -3,6 +3,7 @@ import { presentedSessionIds } from '@/lib/http/caller'
 import { route } from '@/lib/http/route'
 import { deletedSessionCookies } from '@/lib/session/cookie'
 import { endSessions } from '@/lib/session/revoke'
+import { noticeClientsLater } from '../notice-clients'
 
 /**
  * Ends every session whose credentials the request contains. Deletes the cookies even if
@@ -20,6 +21,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   async ({ presented, respond, setCookies }) => {
     setCookies(deletedSessionCookies())
     await endSessions(presented?.sessionIds ?? [])
+    noticeClientsLater()
     return respond({ ok: true })
   },
 )

@@ -1,3 +1,4 @@
+import { sendNotices } from '@/lib/client/logout-notices'
 import { sendMails } from '@/lib/contract/routes'
 import { cronRoute } from '@/lib/http/cron'
 import { sendDueMails } from '@/lib/mail/sender'
@@ -5,10 +6,11 @@ import { sendsMail } from '@/lib/settings/env'
 
 const timeLimitMs = 20_000
 
-/** Sends the emails that are due. Vercel calls it regularly (see vercel.json). */
+/** Sends the emails, and the notices for clients, that are due. Vercel calls it regularly (see vercel.json). */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute(
   sendMails,
-  async () => ({
-    tried: sendsMail() ? await sendDueMails(timeLimitMs) : 0,
-  }),
+  async () => {
+    await sendNotices(timeLimitMs / 2)
+    return { tried: sendsMail() ? await sendDueMails(timeLimitMs / 2) : 0 }
+  },
 )

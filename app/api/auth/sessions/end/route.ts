@@ -4,6 +4,7 @@ import { route } from '@/lib/http/route'
 import { requireSession } from '@/lib/session/find'
 import { endListedSession } from '@/lib/session/list'
 import { endOtherSessions } from '@/lib/session/revoke'
+import { noticeClientsLater } from '../../notice-clients'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.endSessions,
@@ -16,6 +17,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       throw invalid([], 'invalid_type', 'Send `sessionId`, or `others` as true.')
     if (sessionId !== undefined) await endListedSession(session, sessionId)
     if (others) await endOtherSessions(session)
+    noticeClientsLater()
 
     return respond({ ok: true })
   },
