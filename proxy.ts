@@ -5,7 +5,7 @@ export const config = {
   // Matches pages and unknown paths. Excludes cacheable files, and routes, which call
   // `countRequest` themselves.
   matcher:
-    '/((?!api(?:/|$)|sign-out$|forgot-password/send$|account/update$|_next/static/|\\.well-known/(?:widget-|openid-)?jwks\\.json/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
+    '/((?!api(?:/|$)|sign-out$|forgot-password/send$|account/update$|_next/static/|\\.well-known/(?:widget-|openid-)?jwks\\.json/?$|\\.well-known/(?:openid-configuration|oauth-authorization-server)/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
 }
 
 const brandPaths = Object.values(brandFiles()) // files whose names only the build knows

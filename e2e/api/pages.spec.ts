@@ -157,12 +157,14 @@ test('only the callback page sets the browser cookie, and the page replaces only
     expect(await setBy(path), path).toEqual([])
 })
 
-test('scripts of another site can read the JWKS and the OpenAPI document', async ({
+test('scripts of another site can read the public documents', async ({
   url,
 }) => {
   for (const path of [
     '/.well-known/jwks.json',
     '/.well-known/openid-jwks.json',
+    '/.well-known/openid-configuration',
+    '/.well-known/oauth-authorization-server',
     '/openapi.json',
   ]) {
     const { status, headers } = await send(url + path, {

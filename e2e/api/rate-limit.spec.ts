@@ -39,6 +39,8 @@ const counted = [
     '/.well-known/jwks.json/',
     '/.well-known/openid-jwks.json',
     '/.well-known/openid-jwks.json/',
+    '/.well-known/openid-configuration',
+    '/.well-known/oauth-authorization-server/',
   ],
   ...[
     '/.well-known/change-password',
