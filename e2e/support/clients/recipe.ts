@@ -40,11 +40,16 @@ export function cutOut(name: string, replaced: Record<string, string>): string {
   }, text)
 }
 
-/** Posts an empty form from the current page, as a button of it would. */
+/**
+ * Posts an empty form from the current page, as a button of it would. Resolves after the
+ * redirects.
+ */
 export async function postForm(page: Page, path: string): Promise<void> {
+  const navigated = page.waitForEvent('framenavigated')
   await page.evaluate((action) => {
     const form = Object.assign(document.createElement('form'), { method: 'post', action })
     document.body.append(form)
     form.submit()
   }, path)
+  await navigated
 }
