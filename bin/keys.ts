@@ -1,11 +1,13 @@
-// `npm run keys`: prints new values of the settings with signing keys, or the next values
-// in a rotation. Changes nothing.
+// `npm run keys`: prints new values of the settings with signing keys, the next values in
+// a rotation, or the public keys. Changes nothing.
 import type { Command } from 'commander'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { explainInvalid } from '../lib/settings/env-file'
 import {
   type Algorithm,
+  formatPem,
   isNext,
+  type JwtKeys,
   newSigningKeys,
   parseIdTokenKeys,
   parseSigningKeys,
@@ -104,9 +106,13 @@ Set this value as ${name} and deploy. The rotation is then complete.`,
   console.log(json)
 }
 
-function list(json: string, { algorithm }: Setting): void {
-  const parse = algorithm === 'RS256' ? parseIdTokenKeys : parseSigningKeys
-  const { published } = parse(json)
+function readPublished(json: string, { algorithm }: Setting): JwtKeys['published'] {
+  return (algorithm === 'RS256' ? parseIdTokenKeys(json) : parseSigningKeys(json))
+    .published
+}
+
+function list(json: string, setting: Setting): void {
+  const published = readPublished(json, setting)
   const { keys } = JSON.parse(json) as { keys: Parameters<typeof isNext>[0][] }
   for (const [index, { kid }] of published.entries()) {
     const role = isNext(keys[index]!)
@@ -114,6 +120,11 @@ function list(json: string, { algorithm }: Setting): void {
       : 'published, signed previously'
     console.log(`${kid}  ${index === 0 ? 'signs' : role}`)
   }
+}
+
+/** Prints only public keys, although the setting has private ones. */
+function printPem(json: string, setting: Setting): void {
+  process.stdout.write(formatPem(readPublished(json, setting)))
 }
 
 /** Returns a function that runs `work` with the keys of a setting, by default of sessions. */
@@ -164,6 +175,14 @@ addOptions(
       'lists the keys in a setting: which one signs, which are only published',
     ),
 ).action(withKeys(list))
+
+addOptions(
+  program
+    .command('pem')
+    .description(
+      'prints the public keys in a setting as PEM, each below its kid, for gateways that read keys from files. Prints no private key',
+    ),
+).action(withKeys(printPem))
 
 addOptions(
   program

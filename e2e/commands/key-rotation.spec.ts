@@ -3,6 +3,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
 import {
+  formatPem,
   newSigningKeys,
   parseIdTokenKeys,
   parseSigningKeys,
@@ -147,6 +148,25 @@ test('npm run keys prints, lists and rotates the keys of the setting that an opt
 
   const both = runKeys(['new', '--widget', '--id-token'])
   expect([both.status, both.stdout]).toEqual([2, ''])
+})
+
+test('npm run keys -- pem prints only public keys, of sessions unless an option names others', () => {
+  const sets = {
+    SESSION_SIGNING_KEYS: rotateSigningKeys(newSigningKeys()).json,
+    WIDGET_SIGNING_KEYS: newSigningKeys(),
+    ID_TOKEN_SIGNING_KEYS: newSigningKeys('RS256'),
+  }
+  for (const [options, { published }] of [
+    [[], parseSigningKeys(sets.SESSION_SIGNING_KEYS)],
+    [['--session'], parseSigningKeys(sets.SESSION_SIGNING_KEYS)],
+    [['--widget'], parseSigningKeys(sets.WIDGET_SIGNING_KEYS)],
+    [['--id-token'], parseIdTokenKeys(sets.ID_TOKEN_SIGNING_KEYS)],
+  ] as const)
+    expect(runKeys(['pem', ...options], sets)).toMatchObject({
+      status: 0,
+      stdout: formatPem(published),
+      stderr: '',
+    })
 })
 
 test('npm run keys -- new prints lines of an env file with both sets of keys of a new service', () => {

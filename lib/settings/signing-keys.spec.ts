@@ -1,7 +1,8 @@
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { expect, test } from 'vitest'
 import {
+  formatPem,
   newSigningKeys,
   parseIdTokenKeys,
   parseSigningKeys,
@@ -64,6 +65,29 @@ test('the three steps of a rotation publish the next key, sign with it, and drop
   expect([dropped.step, kids(dropped.json)]).toEqual(['drop', [second]])
   expect(refreshKeys(dropped.json)).toEqual([refreshKeys(signing.json)[0]])
   expect(rotateSigningKeys(dropped.json).step).toBe('publish')
+})
+
+test('the public keys are printed as PEM, each below its kid, without a private key', () => {
+  for (const algorithm of ['ES256', 'RS256'] as const) {
+    const { json } = rotateSigningKeys(newSigningKeys(algorithm), algorithm)
+    const { published } =
+      algorithm === 'RS256' ? parseIdTokenKeys(json) : parseSigningKeys(json)
+    const pem = formatPem(published)
+    expect(pem).not.toContain('PRIVATE')
+
+    const printed = [
+      ...pem.matchAll(
+        /^kid: (.*)\n(-----BEGIN PUBLIC KEY-----\n[^-]+-----END PUBLIC KEY-----\n)/gm,
+      ),
+    ]
+    expect(printed.map(([all]) => all).join('')).toBe(pem)
+    expect(
+      printed.map(([, kid, key]) => ({
+        kid,
+        ...createPublicKey(key!).export({ format: 'jwk' }),
+      })),
+    ).toEqual(published.map(({ alg, use, ...members }) => members))
+  }
 })
 
 test('a key without a private part can’t verify refresh tokens', () => {

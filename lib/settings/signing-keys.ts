@@ -118,6 +118,19 @@ function parseJwtKeys<Signed extends Algorithm>(
   }
 }
 
+/**
+ * Returns published keys as PEM (RFC 7468), each below a line `kid: …`. Contains no
+ * private key, because published keys have no private members.
+ */
+export function formatPem(published: JwtKeys['published']): string {
+  return published
+    .map((jwk) => {
+      const publicKey = crypto.createPublicKey({ key: jwk, format: 'jwk' })
+      return `kid: ${jwk.kid}\n${publicKey.export({ type: 'spki', format: 'pem' })}`
+    })
+    .join('')
+}
+
 /** Returns a new JWK Set of one private key, as JSON for a setting. */
 export function newSigningKeys(algorithm: Algorithm = 'ES256'): string {
   return JSON.stringify({ keys: [newSigningKey(algorithm)] })

@@ -10,10 +10,55 @@ const modules = [
   'authn_core',
   'authz_core',
   'authz_user',
+  'headers',
   'proxy',
   'proxy_http',
-  'auth_openidc',
 ]
+
+/**
+ * Starts Debian's Apache on a port of 127.0.0.1, with a module besides the usual ones and
+ * lines of configuration.
+ */
+export async function runApache(
+  port: number,
+  module: string,
+  lines: string,
+  settings: Record<string, string> = {},
+): Promise<{ stop: () => Promise<void> }> {
+  const folder = temporaryFolder('apache')
+  const loading = [...modules, module].map(
+    (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
+  )
+  const config = `${folder.path}/apache.conf`
+  writeFileSync(
+    config,
+    `${loading.join('\n')}
+ServerRoot ${folder.path}
+ServerName 127.0.0.1
+PidFile ${folder.path}/pid
+DefaultRuntimeDir ${folder.path}
+ErrorLog ${folder.path}/error.log
+Listen 127.0.0.1:${port}
+User www-data
+Group www-data
+${lines}`,
+  )
+
+  const respond = () =>
+    fetch(`http://127.0.0.1:${port}`, { redirect: 'manual' }).then(
+      () => true,
+      () => false,
+    )
+  const command = ['/usr/sbin/apache2', '-D', 'FOREGROUND', '-f', config]
+  const program = await startProgram(command, respond, settings)
+
+  return {
+    stop: async () => {
+      await program.stop()
+      folder.remove()
+    },
+  }
+}
 
 /**
  * Starts Debian's Apache with the recipe for mod_auth_openidc, in front of an app that
@@ -34,43 +79,19 @@ export async function startApache({
       ),
     ),
   )
-  const folder = temporaryFolder('apache')
   const recipe = cutOut('mod-auth-openidc', {
     'https://login.example.com': issuer,
     'https://app.example.com/oidc/callback': redirectUri,
     'OIDCClientID app': `OIDCClientID ${slug}`,
   })
-  const loading = modules.map(
-    (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
-  )
-  const config = `${folder.path}/apache.conf`
-  writeFileSync(
-    config,
-    `${loading.join('\n')}
-ServerRoot ${folder.path}
-ServerName 127.0.0.1
-PidFile ${folder.path}/pid
-DefaultRuntimeDir ${folder.path}
-ErrorLog ${folder.path}/error.log
-Listen 127.0.0.1:${port}
-User www-data
-Group www-data
-ProxyPass / ${app.url}/
-${recipe}`,
-  )
-
-  const { origin } = new URL(redirectUri)
-  const respond = () =>
-    fetch(origin, { redirect: 'manual' }).then(
-      () => true,
-      () => false,
-    )
-  const program = await startProgram(
-    ['/usr/sbin/apache2', '-D', 'FOREGROUND', '-f', config],
-    respond,
+  const apache = await runApache(
+    port,
+    'auth_openidc',
+    `ProxyPass / ${app.url}/\n${recipe}`,
     { CLIENT_SECRET: secret, CRYPTO_PASSPHRASE: randomBytes(32).toString('hex') },
   )
 
+  const { origin } = new URL(redirectUri)
   return {
     url: `${origin}/`,
     redirectUri,
@@ -82,9 +103,8 @@ ${recipe}`,
     signOut: (page) =>
       page.goto(`${redirectUri}?logout=${encodeURIComponent(signedOutUri)}`),
     stop: async () => {
-      await program.stop()
+      await apache.stop()
       await app.stop()
-      folder.remove()
     },
   }
 }

@@ -26,13 +26,15 @@ export type RealClient = {
   stop: () => Promise<void>
 }
 
+const documents = ['docs/clients.md', 'docs/verify.md']
+
 /**
- * Returns a recipe of docs/clients.md with other texts. Throws if it lacks one of the
- * replaced texts.
+ * Returns a recipe of docs/clients.md or docs/verify.md with other texts. Throws if it
+ * lacks one of the replaced texts.
  */
 export function cutOut(name: string, replaced: Record<string, string>): string {
   const { document, text } = blocks[name]!
-  if (document !== 'docs/clients.md') throw new Error(`${name} is in ${document}.`)
+  if (!documents.includes(document)) throw new Error(`${name} is in ${document}.`)
 
   return Object.entries(replaced).reduce((result, [from, to]) => {
     if (!result.includes(from)) throw new Error(`The recipe ${name} has no ${from}`)

@@ -73,6 +73,9 @@ const providerPackages = [
   ],
   'libemail-sender-perl',
   'libapache2-mod-auth-openidc', // with apache2-bin
+  // for docs/verify.md
+  ...['python3-jwt', 'python3-cryptography', 'ruby-jwt', 'golang-go'],
+  ...['golang-github-coreos-go-oidc-dev', 'haproxy', 'libapache2-mod-oauth2'],
 ]
 
 /**
