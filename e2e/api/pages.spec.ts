@@ -157,9 +157,7 @@ test('only the callback page sets the browser cookie, and the page replaces only
     expect(await setBy(path), path).toEqual([])
 })
 
-test('scripts of another site can read the public documents', async ({
-  url,
-}) => {
+test('scripts of another site can read the public documents', async ({ url }) => {
   for (const path of [
     '/.well-known/jwks.json',
     '/.well-known/openid-jwks.json',

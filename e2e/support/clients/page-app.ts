@@ -53,7 +53,11 @@ export async function startPageApp(values: ClientValues): Promise<RealClient> {
     redirectUri,
     begin: async (_, tab) => catchRequest(await tab.context().newPage(), url, issuer),
     open: (tab) => tab.goto(url).then(() => {}),
-    signOut: (tab) => tab.evaluate('signOut()'),
+    signOut: async (tab) => {
+      const navigated = tab.waitForEvent('framenavigated')
+      await tab.evaluate('void signOut()')
+      await navigated
+    },
     stop: async () => {
       server.close()
       server.closeAllConnections()
