@@ -4,12 +4,13 @@ import type { ClientValues, RealClient } from './recipe'
 
 /** Starts the recipe for Debian's Authlib and Flask. */
 export function startAuthlib(values: ClientValues): Promise<RealClient> {
-  const { slug, port, redirectUri } = values
+  const { issuer, slug, port, redirectUri } = values
 
   return startOwnServer(
     {
       recipe: 'authlib',
       replaced: {
+        'https://login.example.com': issuer,
         'https://app.example.com/callback': redirectUri,
         "'client_id': 'app'": `'client_id': '${slug}'`,
         "'SESSION_COOKIE_SECURE': True": "'SESSION_COOKIE_SECURE': False",

@@ -5,12 +5,13 @@ import type { ClientValues, RealClient } from './recipe'
 
 /** Compiles and starts the recipe for Debian's go-oidc. */
 export function startGoOidc(values: ClientValues): Promise<RealClient> {
-  const { slug, port, redirectUri } = values
+  const { issuer, slug, port, redirectUri } = values
 
   return startOwnServer(
     {
       recipe: 'go-oidc',
       replaced: {
+        'https://login.example.com': issuer,
         'https://app.example.com/callback': redirectUri,
         '"app"': `"${slug}"`,
         'Secure: true': 'Secure: false',

@@ -3,7 +3,7 @@ import type { ClientValues, RealClient } from './recipe'
 
 /** Starts the recipe for Debian's OmniAuth and Rack. */
 export function startOmniauth(values: ClientValues): Promise<RealClient> {
-  const { slug, port, redirectUri } = values
+  const { issuer, slug, port, redirectUri } = values
   const loading = "require 'omniauth_openid_connect'"
   const listening = ['--server', 'webrick', '--host', '127.0.0.1', '--port', String(port)]
   const url = new URL('/', redirectUri).href
@@ -12,6 +12,7 @@ export function startOmniauth(values: ClientValues): Promise<RealClient> {
     {
       recipe: 'omniauth',
       replaced: {
+        'https://login.example.com': issuer,
         'https://app.example.com/auth/login/callback': redirectUri,
         "identifier: 'app'": `identifier: '${slug}'`,
         'secure: true': 'secure: false',

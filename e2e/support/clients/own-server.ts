@@ -21,11 +21,11 @@ type OwnServer = {
  */
 export async function startOwnServer(
   { recipe, replaced, file, command, settings, begin, open }: OwnServer,
-  { issuer, secret, redirectUri }: ClientValues,
+  { secret, redirectUri }: ClientValues,
 ): Promise<RealClient> {
   const folder = temporaryFolder(recipe)
   const path = `${folder.path}/${file}`
-  const program = cutOut(recipe, { 'https://login.example.com': issuer, ...replaced })
+  const program = cutOut(recipe, replaced)
   writeFileSync(path, program)
 
   const url = new URL('/', redirectUri).href

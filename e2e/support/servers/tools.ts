@@ -73,6 +73,10 @@ const providerPackages = [
   ],
   'libemail-sender-perl',
   'libapache2-mod-auth-openidc', // with apache2-bin
+  ...['python3-authlib', 'python3-flask', 'python3-requests'],
+  ...['python3-social-django', 'python3-jose'],
+  ...['ruby-omniauth-openid-connect', 'ruby-rack', 'ruby-webrick'],
+  ...['golang-go', 'golang-github-coreos-go-oidc-dev'],
 ]
 
 /**
