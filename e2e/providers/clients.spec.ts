@@ -141,6 +141,8 @@ async function expectRejected(page: Page, { client }: Started, callback: URL) {
   expect(opened.filter((url) => new URL(url).origin !== origin)).toEqual([])
   expect(opened.length).toBeLessThan(4)
   await expect(page.locator('body')).not.toContainText('@example.com')
+  if (client.errorLink)
+    await expect(page.getByRole('link', { name: client.errorLink })).toBeVisible()
   expect(await client.begin(page.request), 'a new sign-in begins').toContain(login.url)
 }
 

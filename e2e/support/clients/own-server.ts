@@ -16,8 +16,8 @@ type OwnServer = {
 }
 
 /**
- * Starts a recipe that is a whole server, with a button “Sign out” at `/`. Unless told
- * otherwise, `/` redirects to the login.
+ * Starts a recipe that is a whole server, with the button “Sign out” at `/`, and the link
+ * “Try again” after an error. Unless told otherwise, `/` redirects to the login.
  */
 export async function startOwnServer(
   { recipe, replaced, file, command, settings, begin, open }: OwnServer,
@@ -52,6 +52,7 @@ export async function startOwnServer(
         await page.goto(url)
       }),
     signOut: (page) => page.getByRole('button', { name: 'Sign out' }).click(),
+    errorLink: 'Try again',
     stop: async () => {
       await stop()
       folder.remove()
