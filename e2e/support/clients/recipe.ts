@@ -23,6 +23,8 @@ export type RealClient = {
   open: (page: Page) => Promise<void>
   /** Signs the user out at the client and at the login, as a browser does. */
   signOut: (page: Page) => Promise<unknown>
+  /** The link of the error page after a sign-in that failed. */
+  errorLink?: string
   stop: () => Promise<void>
 }
 

@@ -28,7 +28,7 @@ export type Block = { document: string; language: string; text: string }
 export const blocks: Record<string, Block> = {}
 for (const [document, content] of Object.entries(documents)) {
   for (const [, language, name, text] of content.matchAll(
-    /^```(ts|js|html|sql|sh|apache|haproxy|python|ruby|perl|go) ([\w-]+)\n(.*?)^```$/gms,
+    /^```(ts|js|html|sql|sh|apache|haproxy|python|ruby|go|perl|json) ([\w-]+)\n(.*?)^```$/gms,
   )) {
     if (blocks[name!])
       throw new Error(

@@ -73,9 +73,17 @@ const providerPackages = [
   ],
   'libemail-sender-perl',
   'libapache2-mod-auth-openidc', // with apache2-bin
-  // for docs/verify.md
-  ...['python3-jwt', 'python3-cryptography', 'ruby-jwt', 'golang-go'],
-  ...['golang-github-coreos-go-oidc-dev', 'haproxy', 'libapache2-mod-oauth2'],
+  ...[
+    'python3-jwt',
+    'python3-cryptography',
+    'ruby-jwt',
+    'haproxy',
+    'libapache2-mod-oauth2',
+  ],
+  ...['python3-authlib', 'python3-flask', 'python3-requests'],
+  ...['python3-social-django', 'python3-jose'],
+  ...['ruby-omniauth-openid-connect', 'ruby-rack', 'ruby-webrick'],
+  ...['golang-go', 'golang-github-coreos-go-oidc-dev'],
 ]
 
 /**
