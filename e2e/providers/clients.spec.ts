@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { BrowserContext, Page } from 'playwright/test'
+import * as routes from '../../lib/contract/routes'
 import { addClient, secretOf } from '../support/browsers/dashboard'
 import { startApache } from '../support/clients/apache'
 import { startAuthJs } from '../support/clients/auth-js'
@@ -34,6 +35,8 @@ type Kind = {
   start: (values: ClientValues) => Promise<RealClient>
   /** Whether it is a page without a server. */
   isPublic?: true
+  /** Where it is told that a session has ended. */
+  logoutPath?: string
   /** For a library without PKCE. */
   proof?: 'nonce='
   /** The client has a session of its own, and never renews the tokens. */
@@ -59,8 +62,16 @@ const kinds: Record<string, Kind> = {
     start: startNodeApp('passport-openidconnect'),
     proof: 'nonce=',
   },
+  'better-auth': {
+    path: '/api/auth/callback/login',
+    start: startNodeApp('better-auth'),
+  },
   'oidc-client-ts': { path: '/callback', start: startPageApp, isPublic: true },
-  mod_auth_openidc: { path: '/oidc/callback', start: startApache },
+  mod_auth_openidc: {
+    path: '/oidc/callback',
+    start: startApache,
+    logoutPath: '/oidc/callback?logout=backchannel',
+  },
   Authlib: { path: '/callback', start: startAuthlib },
   OmniAuth: { path: '/auth/login/callback', start: startOmniauth, proof: 'nonce=' },
   'go-oidc': { path: '/callback', start: startGoOidc },
@@ -81,19 +92,32 @@ const started: Record<string, Started> = {}
 test.beforeAll(async ({ sql }) => {
   settings = { PORT: String(await freePort()), PASSWORD_SIGN_IN: 'true' }
   login = await startServer(settings)
-  for (const [name, kind] of Object.entries(kinds)) {
-    const { path, start, isPublic, proof = pkce } = kind
-    const slug = `client-${randomBytes(6).toString('hex')}`
-    const port = await freePort()
-    const redirectUri = `http://127.0.0.1:${port}${path}`
-    const signedOutUri = `http://127.0.0.1:${port}/signed-out`
-    await addClient(sql, slug, [redirectUri], isPublic, [signedOutUri])
-    const secret = keepSecret(secretOf(slug))
-    const values = { issuer: login.url, slug, secret, port, redirectUri, signedOutUri }
-    const client = await start(values)
-    started[name] = { client, slug, proof }
-  }
+  const starting = Object.entries(kinds).map(async ([name, kind]) => {
+    started[name] = await startClient(sql, kind)
+  })
+  await Promise.all(starting)
 })
+
+async function startClient(sql: Sql, kind: Kind): Promise<Started> {
+  const { path, start, isPublic, logoutPath, proof = pkce } = kind
+  const slug = `client-${randomBytes(6).toString('hex')}`
+  const port = await freePort()
+  const redirectUri = `http://127.0.0.1:${port}${path}`
+  const signedOutUri = `http://127.0.0.1:${port}/signed-out`
+  await addClient(sql, slug, [redirectUri], isPublic, [signedOutUri])
+  if (logoutPath)
+    await sql('UPDATE clients SET backchannel_logout_uri = $2 WHERE slug = $1', [
+      slug,
+      new URL(logoutPath, redirectUri).href,
+    ])
+
+  const secret = keepSecret(secretOf(slug))
+  const values = { issuer: login.url, slug, secret, port, redirectUri, signedOutUri }
+  const client = await start(values)
+
+  return { client, slug, proof }
+}
+
 test.afterAll(async () => {
   for (const { client } of Object.values(started)) await client.stop()
   await login?.stop()
@@ -243,6 +267,21 @@ for (const name of Object.keys(kinds)) {
     await expect(page.locator('body')).not.toContainText(user.email)
     expect(await own.client.begin(page.request, page)).toContain(login.url)
   })
+
+  if (kinds[name]!.logoutPath)
+    test(`${name}: a sign-out at the login ends the session there`, async ({
+      page,
+      user,
+    }) => {
+      const own = started[name]!
+      await signInAtLogin(page.context(), user)
+      await own.client.open(page)
+      await expectSignedIn(page, own, user)
+
+      await page.request.post(login.url + routes.signOut.path, { data: {} })
+      const begin = () => own.client.begin(page.request, page).catch(() => '')
+      await expect.poll(begin).toContain(login.url)
+    })
 
   test(`${name}: asks for a sign-in if the session cannot be renewed`, async ({
     page,

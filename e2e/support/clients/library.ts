@@ -55,9 +55,10 @@ export async function startLibrary(
     'https://app.example.com/callback': redirectUri,
     "'app'": `'${slug}'`,
     ...allowances[name],
+    'process.env.CLIENT_SECRET': `process.env.SECRET_${port}`, // two libraries in one process
   }
   writeFileSync(file, cutOut(name, replaced))
-  process.env.CLIENT_SECRET = secret // read when the file is imported
+  process.env[`SECRET_${port}`] = secret // read when the file is imported
   const recipe = (await import(file)) as Recipe
 
   const url = new URL('/', redirectUri).href

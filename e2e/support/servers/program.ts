@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Program = { output: () => string; stop: () => Promise<void> }
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill()
+})
 
 /**
  * Starts a program in the foreground and waits until it is ready. Its output is not
@@ -28,15 +33,14 @@ export async function startProgram(
   let failure: Error | undefined
   child.on('error', (error) => (failure = error))
   const isRunning = () => !failure && child.exitCode === null && child.signalCode === null
-  const kill = () => child.kill()
-  process.once('exit', kill)
+  running.add(child)
   while (isRunning() && !(await isReady())) await sleep(50)
   if (!isRunning())
     throw new Error(`${program} did not start: ${failure?.message ?? ''}\n${output()}`)
   return {
     output,
     stop: async () => {
-      process.off('exit', kill)
+      running.delete(child)
       if (!isRunning()) return
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
