@@ -7,7 +7,7 @@ import { startAuthJs } from '../support/clients/auth-js'
 import { startAuthlib } from '../support/clients/authlib'
 import { startDjango } from '../support/clients/django'
 import { startGoOidc } from '../support/clients/go-oidc'
-import { startLemonLdap } from '../support/clients/lemonldap'
+import { startLemonLdapPortal } from '../support/clients/lemonldap'
 import { startLibrary } from '../support/clients/library'
 import { startNodeApp } from '../support/clients/node-app'
 import { startOmniauth } from '../support/clients/omniauth'
@@ -78,7 +78,7 @@ const kinds: Record<string, Kind> = {
   'social-auth-core': { path: '/complete/oidc/', start: startDjango },
   'LemonLDAP::NG': {
     path: '/?openidconnectcallback=1',
-    start: startLemonLdap,
+    start: startLemonLdapPortal,
     renews: false,
   },
 }
@@ -153,7 +153,7 @@ async function signInAtLogin(context: BrowserContext, user: User): Promise<void>
 /** Begins a sign-in, and returns the callback that the browser would open next. */
 async function nextCallback(page: Page, { client, proof }: Started): Promise<URL> {
   const request = await client.begin(page.request, page)
-  expect(request).toContain(`&${proof}`)
+  expect(request).toContain(proof)
   const response = await page.request.get(request, { maxRedirects: 0 })
   const callback = response.headers().location!
   const separator = client.redirectUri.includes('?') ? '&' : '?'
@@ -207,6 +207,7 @@ const changes: Record<string, Change> = {
   'a response of another issuer': ({ searchParams }) =>
     searchParams.set('iss', 'https://login.example.net'),
   'a response without an issuer': ({ searchParams }) => searchParams.delete('iss'),
+  'a response in another browser': (_, page) => page.context().clearCookies(),
   'the code of another sign-in': async ({ searchParams }, page, own) => {
     const next = await nextCallback(page, own)
     searchParams.set('state', next.searchParams.get('state')!)

@@ -33,36 +33,13 @@ builder {
 };
 `
 
-/** Starts the portal of Debian's LemonLDAP::NG with the recipe. It shows the claims. */
-export async function startLemonLdap({
-  issuer,
-  slug,
-  secret,
-  port,
-  redirectUri,
-}: ClientValues): Promise<RealClient> {
+/** Starts the portal of Debian's LemonLDAP::NG with the recipe, and an app that shows the claims. */
+export async function startLemonLdapPortal(values: ClientValues): Promise<RealClient> {
+  const { port, redirectUri } = values
   const { origin } = new URL(redirectUri)
+  const url = `${origin}/app/`
   const folder = temporaryFolder('lemonldap-client')
-  for (const name of ['conf', 'cache', 'sessions/lock'])
-    mkdirSync(`${folder.path}/${name}`, { recursive: true })
-  writeFileSync(`${folder.path}/portal.psgi`, application)
-  const plugin = cutOut('lemonldap-plugin', { 'https://login.example.com': issuer })
-  writeFileSync(`${folder.path}/CheckedSignIn.pm`, plugin)
-  writeFileSync(`${folder.path}/lemonldap-ng.ini`, localSettings(folder.path))
-
-  const recipe = JSON.parse(
-    cutOut('lemonldap', { '"app"': `"${slug}"`, CLIENT_SECRET: secret }),
-  )
-  const configuration = {
-    ...projectSettings(origin, port, folder.path),
-    ...recipe,
-    // what the Manager reads from the URLs
-    oidcOPMetaDataJSON: {
-      login: await read(`${issuer}/.well-known/openid-configuration`),
-    },
-    oidcOPMetaDataJWKS: { login: await read(`${issuer}/.well-known/openid-jwks.json`) },
-  }
-  writeFileSync(`${folder.path}/conf/lmConf-1.json`, JSON.stringify(configuration))
+  await writeFiles(folder.path, origin, values)
 
   const options = ['--listen', `127.0.0.1:${port}`, '--workers', '4', '--preload-app']
   const program = await startProgram(
@@ -72,20 +49,45 @@ export async function startLemonLdap({
   )
 
   return {
-    url: `${origin}/app/`,
+    url,
     redirectUri,
     begin: async (browser) =>
       (await browser.get(origin, { maxRedirects: 0 })).headers().location!,
     open: async (page) => {
-      await page.goto(`${origin}/app/`)
+      await page.goto(url)
     },
     signOut: (page) => page.goto(`${origin}/?logout=1`),
     stop: async () => {
-      if (process.env.SHOW) console.log(program.output())
       await program.stop()
       folder.remove()
     },
   }
+}
+
+/** Writes the portal, its configuration, and the plugin. */
+async function writeFiles(
+  folder: string,
+  origin: string,
+  { issuer, slug, secret, port }: ClientValues,
+): Promise<void> {
+  for (const name of ['conf', 'cache', 'sessions/lock'])
+    mkdirSync(`${folder}/${name}`, { recursive: true })
+  writeFileSync(`${folder}/portal.psgi`, application)
+  writeFileSync(`${folder}/lemonldap-ng.ini`, localSettings(folder))
+  const plugin = cutOut('lemonldap-plugin', { 'https://login.example.com': issuer })
+  writeFileSync(`${folder}/CheckedSignIn.pm`, plugin)
+
+  const recipe = cutOut('lemonldap', { '"app"': `"${slug}"`, CLIENT_SECRET: secret })
+  const configuration = {
+    ...projectSettings(origin, port, folder),
+    ...JSON.parse(recipe),
+    // what the Manager reads from the URLs
+    oidcOPMetaDataJSON: {
+      login: await read(`${issuer}/.well-known/openid-configuration`),
+    },
+    oidcOPMetaDataJWKS: { login: await read(`${issuer}/.well-known/openid-jwks.json`) },
+  }
+  writeFileSync(`${folder}/conf/lmConf-1.json`, JSON.stringify(configuration))
 }
 
 const read = async (url: string) => (await fetch(url)).text()
