@@ -34,6 +34,8 @@ export type State = {
   steps?: Step[]
   /** The page that the server sends instead of the page at the path. */
   substitute?: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage'
+  /** Whether the server sends a page without React. */
+  isPlain?: true
   /**
    * The digest of an error that the page throws. If it is not a string, the error page
    * fails too.
@@ -84,6 +86,7 @@ export const states: Record<string, State> = {
   'sign-out: question of a client': {
     title: 'Do you want to sign out?',
     path: routes.signOutForClient.path,
+    isPlain: true,
     signedIn: 'sso',
   },
 

@@ -47,12 +47,13 @@ for (let first = 0; first < stateNames.length; first += statesPerTest) {
 }
 
 async function problemsOfState(page: Page, name: string): Promise<string[]> {
-  const { mocks, offline, scripts, substitute, digest, steps = [] } = states[name]!
+  const state = states[name]!
+  const { mocks, offline, scripts, substitute, digest, isPlain, steps = [] } = state
   const [typed = ''] = steps.flatMap(([kind, selector, value]) =>
     (kind === 'fill' || kind === 'type') && selector === '#password' ? [value] : [],
   )
   await show(page, name)
-  if (substitute || digest) return problemsOf(page)
+  if (substitute || digest || isPlain) return problemsOf(page)
   if (!scripts) await page.locator('main font').first().waitFor({ state: 'attached' })
   const problems = [
     ...(await problemsOf(page)),
