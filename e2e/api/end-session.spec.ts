@@ -308,19 +308,24 @@ test('a token that is no ID token of this service ends nothing', async ({
   expect(await isLive(url, dashboard)).toBe(true)
 })
 
-test('pages of other sites cannot embed the endpoint', async ({ user, post, url }) => {
+test('pages of other sites can neither embed nor read the endpoint', async ({
+  user,
+  post,
+  url,
+}) => {
   const browser = await signIn(post, user)
   const { idToken } = await openDashboard(url, browser)
   for (const destination of ['iframe', 'image']) {
-    const { status } = await send(`${url}${path}?id_token_hint=${idToken}`, {
+    const { status, headers } = await send(`${url}${path}?id_token_hint=${idToken}`, {
       headers: {
         'X-Forwarded-For': newAddress(),
+        Origin: 'https://app.example.com',
         'Sec-Fetch-Site': 'cross-site',
         'Sec-Fetch-Mode': destination === 'iframe' ? 'navigate' : 'no-cors',
         'Sec-Fetch-Dest': destination,
       },
     })
-    expect(status).toBe(403)
+    expect([status, headers['access-control-allow-origin']]).toEqual([403, undefined])
   }
   expect(await isLive(url, browser)).toBe(true)
 })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { listClients, removeClient, setDisabled } from '../../lib/client/manage'
+import * as routes from '../../lib/contract/routes'
 import { disableConnection, enableConnection } from '../../lib/sso/manage/connections'
 import { disableUser, enableUser } from '../../lib/user/user'
 import {
@@ -9,12 +10,14 @@ import {
   dashboards,
   exchangeClientCode,
   renewTokens,
+  secretOf,
   type TokenResponse,
   tokensOf,
 } from '../support/browsers/dashboard'
 import { type Account, newAccount, type Tokens } from '../support/databases/account'
 import { race, rounds } from '../support/databases/race'
 import { expect, type Sql, test } from '../support/fixtures'
+import { newAddress } from '../support/secrets'
 import { startTwoServers, type TwoServers } from '../support/servers/two-servers'
 
 // the number of rounds is fixed, so a slow machine needs time
@@ -97,7 +100,9 @@ async function newScene(sql: Sql): Promise<Scene> {
 }
 
 type Ending = {
-  end: (scene: Scene) => Promise<unknown>
+  end: (scene: Scene, asker: Asker) => Promise<unknown>
+  /** The only requests that must not get a session afterwards. */
+  only?: keyof typeof contenders
   /** Enables what was disabled, so that nothing is rejected only for that reason. */
   undo?: (scene: Scene, sql: Sql) => Promise<unknown>
   /** What else has ended. A sign-out leaves the rows of the children, without a parent. */
@@ -113,6 +118,34 @@ const endings: Record<string, Ending> = {
   'a sign-out of the browser': {
     end: ({ browser }) => servers.signOut(browser),
     ends: 'browser',
+  },
+  'a sign-out at the end-session endpoint': {
+    end: ({ browser }) =>
+      fetch(servers.nextUrl() + routes.signOutForClient.path, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: {
+          Cookie: `refresh=${browser.refreshToken}`,
+          'Sec-Fetch-Site': 'same-origin',
+          'X-Forwarded-For': newAddress(),
+        },
+        body: new URLSearchParams({ confirmed: 'true' }),
+      }),
+    ends: 'browser',
+  },
+  // an exchange may start another session of the client
+  'a revocation': {
+    end: ({ slug }, { given }) => {
+      const { refreshToken } = given[0]!
+      const form = { token: refreshToken, client_id: slug, client_secret: secretOf(slug) }
+      return fetch(servers.nextUrl() + routes.revokeToken.path, {
+        method: 'POST',
+        headers: { 'X-Forwarded-For': newAddress() },
+        body: new URLSearchParams(form),
+      })
+    },
+    only: 'refreshes',
+    ends: 'nothing else',
   },
   'a reset': {
     end: ({ user }) => servers.reset(user),
@@ -230,7 +263,9 @@ const contenders = {
 }
 
 for (const [what, ending] of Object.entries(endings))
-  for (const [kind, prepareRequests] of Object.entries(contenders))
+  for (const [kind, prepareRequests] of Object.entries(contenders)) {
+    if (ending.only && ending.only !== kind) continue
+
     test(`${what} during ${kind} leaves no session of a dashboard`, async ({
       sql,
       url,
@@ -239,11 +274,11 @@ for (const [what, ending] of Object.entries(endings))
         const scene = await newScene(sql)
         const asker = newAsker(scene, url)
         const requests = await prepareRequests(asker)
-        await asker.keepCode()
+        if (!ending.only) await asker.keepCode()
         return {
           contenders: requests,
           end: async () => {
-            await ending.end(scene)
+            await ending.end(scene, asker)
             asker.markEnd()
             await Promise.all([requests[0]!(), asker.exchangeAll()])
           },
@@ -259,3 +294,4 @@ for (const [what, ending] of Object.entries(endings))
       )
       expect(Math.min(all, none) + some).toBeGreaterThanOrEqual(roundsEach / 10)
     })
+  }
