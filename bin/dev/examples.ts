@@ -41,7 +41,7 @@ export async function startDashboard(loginPort: number): Promise<Link[]> {
       'OpenID Connect',
       `${issuer}/.well-known/openid-configuration`,
       `for a client library: issuer ${issuer}, client ID ${slug}, client secret ${secret}. ` +
-        'For another one: npm run clients -- add app --redirect http://localhost:5173/callback',
+        'For another one: npm run clients -- add app --redirect http://127.0.0.1:5173/callback',
     ],
   ]
 }
