@@ -9,6 +9,7 @@ import { startDjango } from '../support/clients/django'
 import { startGoOidc } from '../support/clients/go-oidc'
 import { startLemonLdapPortal } from '../support/clients/lemonldap'
 import { startLibrary } from '../support/clients/library'
+import { startNextAuth } from '../support/clients/next-auth'
 import { startNodeApp } from '../support/clients/node-app'
 import { startOmniauth } from '../support/clients/omniauth'
 import { startPageApp } from '../support/clients/page-app'
@@ -53,6 +54,7 @@ const kinds: Record<string, Kind> = {
     start: (values) => startLibrary('oauth4webapi', values),
   },
   'Auth.js': { path: '/auth/callback/login', start: startAuthJs },
+  'next-auth': { path: '/api/auth/callback/login', start: startNextAuth },
   'express-openid-connect': {
     path: '/callback',
     start: startNodeApp('express-openid-connect'),
