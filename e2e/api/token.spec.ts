@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import * as routes from '../../lib/contract/routes'
+import { signJwt } from '../../lib/crypto/token'
+import { env } from '../../lib/settings/env'
 import {
   addClient,
   authorize,
@@ -405,9 +407,21 @@ test('userinfo describes the user of a live client, and nobody else', async ({
   expect(await ask(dashboard.token)).toEqual(invalid)
 })
 
-test('an ID token is no session', async ({ user, post, url }) => {
-  const { idToken } = await openDashboard(url, await signIn(post, user))
-  expect(await isLive(url, { token: idToken, refreshToken: '' })).toBe(false)
+test('a token with the keys of ID tokens or of widgets is no session', async ({
+  user,
+  post,
+  url,
+}) => {
+  const { idToken, token } = await openDashboard(url, await signIn(post, user))
+  const { ID_TOKEN_SIGNING_KEYS, WIDGET_SIGNING_KEYS } = env()
+  const others = [ID_TOKEN_SIGNING_KEYS!, WIDGET_SIGNING_KEYS!].map((keys) =>
+    keepSecret(signJwt('JWT', claimsOf(token), keys)),
+  )
+  for (const other of [idToken, ...others]) {
+    expect(await isLive(url, { token: other, refreshToken: '' })).toBe(false)
+    const headers = { Authorization: `Bearer ${other}`, 'X-Forwarded-For': newAddress() }
+    expect((await fetch(url + routes.getUserInfo.path, { headers })).status).toBe(401)
+  }
 })
 
 test('the operations of the account reject the tokens of clients', async ({
