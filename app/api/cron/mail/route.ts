@@ -10,7 +10,10 @@ const timeLimitMs = 20_000
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute(
   sendMails,
   async () => {
+    const endsAt = performance.now() + timeLimitMs
     await sendNotices(timeLimitMs / 2)
-    return { tried: sendsMail() ? await sendDueMails(timeLimitMs / 2) : 0 }
+    const tried = sendsMail() ? await sendDueMails(endsAt - performance.now()) : 0
+
+    return { tried }
   },
 )
