@@ -108,6 +108,17 @@ test('deletes a counter of password attempts when its window ends', async ({ sql
   expect(await sql(left, [added.map(({ key_hash }) => key_hash)])).toEqual(added.slice(1))
 })
 
+test('deletes a notice for a client after a day', async ({ sql }) => {
+  const added = await sql(
+    `INSERT INTO logout_notices (client_id, session_id, requested_at, due_at)
+     SELECT gen_random_uuid(), gen_random_uuid(), now() - age, now() + interval '1 hour'
+     FROM unnest(ARRAY[interval '25 hours', interval '23 hours']) AS age RETURNING id`,
+  )
+  await deleteExpiredRows()
+  const left = 'SELECT id FROM logout_notices WHERE id = ANY ($1)'
+  expect(await sql(left, [added.map(({ id }) => id)])).toEqual(added.slice(1))
+})
+
 test('does not wait for a locked row, and stops at its time limit', async ({
   user,
   sql,
@@ -121,7 +132,7 @@ test('does not wait for a locked row, and stops at its time limit', async ({
     [user.id],
   )
   // the time limit is zero
-  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(7).fill(0))
+  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(8).fill(0))
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0 }])
   await holder.query('ROLLBACK')

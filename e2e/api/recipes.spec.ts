@@ -82,6 +82,7 @@ test('the JavaScript in the documents is the same as in the examples', () => {
   expect(recipes).toEqual([
     'sign-in',
     'renew',
+    'sign-out',
     'widget-session',
     'widget-request',
     'verify-widget',
