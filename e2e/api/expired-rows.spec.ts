@@ -174,6 +174,7 @@ test.describe('the cron jobs', () => {
         'sso_attempts',
         'mails',
         'password_attempts',
+        'logout_notices',
       ]
       const deleted = Object.fromEntries(
         tables.map((table) => [table, expect.any(Number)]),

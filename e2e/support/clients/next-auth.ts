@@ -22,7 +22,6 @@ export async function startNextAuth({
     // without a bundler
     "import NextAuth, { getServerSession } from 'next-auth'":
       "import nextAuth from 'next-auth'\nconst { default: NextAuth, getServerSession } = nextAuth",
-    "from 'next-auth/jwt'": "from 'next-auth/jwt/index.js'",
   })
   const files = [`${clientsFolder}${slug}-auth.js`, `${clientsFolder}${slug}.js`] as const
   writeFileSync(files[0], recipe)
