@@ -209,7 +209,12 @@ const changes: Record<string, Change> = {
   'a response of another issuer': ({ searchParams }) =>
     searchParams.set('iss', 'https://login.example.net'),
   'a response without an issuer': ({ searchParams }) => searchParams.delete('iss'),
-  'a response in another browser': (_, page) => page.context().clearCookies(),
+  'a response in another browser': async (_, page, { client }) => {
+    await page.context().clearCookies()
+    const { origin } = new URL(client.url)
+    const browser = await page.context().newCDPSession(page)
+    await browser.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+  },
   'the code of another sign-in': async ({ searchParams }, page, own) => {
     const next = await nextCallback(page, own)
     searchParams.set('state', next.searchParams.get('state')!)
