@@ -5,6 +5,7 @@ import { env } from '../../lib/settings/env'
 import {
   addClient,
   claimsOf,
+  isLive,
   openDashboard,
   renewTokens,
   signedOutUri,
@@ -71,12 +72,6 @@ async function endSession(
     cookies: cookiesOf({ headers }),
     html: response.text,
   }
-}
-
-/** Returns whether the session of an access token is live. */
-async function isLive(url: string, { token }: Tokens): Promise<boolean> {
-  const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
-  return (await fetch(url + routes.getSession.path, { headers })).ok
 }
 
 const ofApp = {

@@ -2,6 +2,7 @@ import * as routes from '../../lib/contract/routes'
 import {
   claimsOf,
   type Form,
+  isLive,
   openDashboard,
   renewTokens,
   secretOf,
@@ -46,12 +47,6 @@ async function revoke(
   })
   const { error } = await response.json()
   return { status: response.status, error, headers: response.headers }
-}
-
-/** Returns whether the session of an access token is live. */
-async function isLive(url: string, { token }: Tokens): Promise<boolean> {
-  const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
-  return (await fetch(url + routes.getSession.path, { headers })).ok
 }
 
 /** What a client can revoke its session with. */

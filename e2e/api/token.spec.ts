@@ -12,6 +12,7 @@ import {
   dashboards,
   exchangeClientCode,
   type Form,
+  isLive,
   newRequest,
   openDashboard,
   renewTokens,
@@ -43,12 +44,6 @@ async function signIn(post: Post, user: User): Promise<Tokens> {
 const basic = (slug: string, secret = secretOf(slug)) => ({
   Authorization: `Basic ${Buffer.from(`${slug}:${secret}`).toString('base64')}`,
 })
-
-/** Returns whether the session of an access token is live. */
-async function isLive(url: string, { token }: Tokens): Promise<boolean> {
-  const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
-  return (await fetch(url + routes.getSession.path, { headers })).ok
-}
 
 test('a code gives an access token, a refresh token, and an ID token with the nonce', async ({
   user,
@@ -418,7 +413,7 @@ test('a token with the keys of ID tokens or of widgets is no session', async ({
     keepSecret(signJwt('JWT', claimsOf(token), keys)),
   )
   for (const other of [idToken, ...others]) {
-    expect(await isLive(url, { token: other, refreshToken: '' })).toBe(false)
+    expect(await isLive(url, { token: other })).toBe(false)
     const headers = { Authorization: `Bearer ${other}`, 'X-Forwarded-For': newAddress() }
     expect((await fetch(url + routes.getUserInfo.path, { headers })).status).toBe(401)
   }

@@ -214,6 +214,15 @@ export async function openDashboard(
   return tokensOf(response)
 }
 
+/** Returns whether the session of an access token is live. */
+export async function isLive(
+  url: string,
+  { token }: { token: string },
+): Promise<boolean> {
+  const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
+  return (await fetch(url + routes.getSession.path, { headers })).ok
+}
+
 /** Returns the claims of a JWT, unverified. */
 export const claimsOf = (token: string): Record<string, any> =>
   JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
