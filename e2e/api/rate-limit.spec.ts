@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import * as routes from '../../lib/contract/routes'
+import { closeContext } from '../support/browsers/close-context'
 import { expireToken } from '../support/browsers/expired-token'
 import { violationsOf } from '../support/browsers/page-checks'
 import {
@@ -135,7 +136,7 @@ test('applies one limit per IP address to all paths, and rejects further request
   await expect(page.getByRole('banner')).toHaveText('DDashboard')
   await expect(page.getByRole('link')).toHaveCSS('background-color', 'rgb(11, 110, 79)')
   expect(await violationsOf(page)).toEqual([])
-  await context.close()
+  await closeContext(context)
 })
 
 test('counts requests by the entry of X-Forwarded-For that the trusted proxy appended', async ({

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import * as routes from '../../lib/contract/routes'
+import { closeContext } from '../support/browsers/close-context'
 import { takeCookies } from '../support/browsers/cookies'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
@@ -131,7 +132,7 @@ for (const scripts of [true, false]) {
     await button(page, 'Sign out').first().click()
     await expect(heading(page)).toHaveText('You’ve been signed out')
     expect(complaints).toEqual([])
-    await context.close()
+    await closeContext(context)
   })
 }
 

@@ -5,6 +5,7 @@ import type { Page, Response } from 'playwright/test'
 import { createPath } from '../../app/preview/states'
 import { project } from '../../bin/dev/local'
 import { mailKinds } from '../../lib/mail/kinds'
+import { closeContext } from '../support/browsers/close-context'
 import { complaintsOf, problemsOf, violationsOf } from '../support/browsers/page-checks'
 import { hold, previewOf, respondWith, show } from '../support/browsers/page-states'
 import { openOwnDatabase } from '../support/databases/own-database'
@@ -167,7 +168,7 @@ test('shows the expiry of the session in the time zone of the browser', async ({
   expect(await html.text()).toMatch(
     new RegExp(`<time dateTime="[^"]+">${day} at [^<]+ UTC</time>`, 'i'),
   )
-  await context.close()
+  await closeContext(context)
 })
 
 test('remembers the language selected in the footer, and the reset link stays usable', async ({
@@ -227,7 +228,7 @@ test('without JavaScript, asks the user to turn it on', async ({
   await expect(page.locator('noscript h1')).toBeVisible()
   await page.goto('/sso/callback?error=access_denied')
   await expect(heading(page)).toHaveText('You weren’t signed in')
-  await context.close()
+  await closeContext(context)
 })
 
 test('there are no layout shifts while a page loads or when the outcome arrives', async ({

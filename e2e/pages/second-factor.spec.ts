@@ -4,6 +4,7 @@ import type { BrowserContext, Locator, Page } from 'playwright/test'
 import { maxSecondFactorFailures } from '../../lib/contract/lifetimes'
 import * as routes from '../../lib/contract/routes'
 import { ar } from '../../lib/texts/ar'
+import { closeContext } from '../support/browsers/close-context'
 import { keepCookies, takeCookies } from '../support/browsers/cookies'
 import { dashboards, newRequest } from '../support/browsers/dashboard'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
@@ -210,7 +211,7 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
     ),
   ).toEqual([])
   expect(complaints).toEqual([])
-  await context.close()
+  await closeContext(context)
 })
 
 test('a locked second factor accepts a recovery code, and the dashboard sign-in continues', async ({
@@ -291,7 +292,7 @@ test('without scripts, asks the user to turn on JavaScript', async ({
   await expect(heading(page).filter({ visible: true })).toHaveText(
     'Turn on JavaScript to continue',
   )
-  await context.close()
+  await closeContext(context)
 })
 
 test('an existing second factor can be changed even if SECOND_FACTOR is off', async ({

@@ -4,6 +4,7 @@ import { issueSsoCode } from '../../lib/code/issue'
 import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
 import * as routes from '../../lib/contract/routes'
 import { readRefreshToken, signSessionToken } from '../../lib/session/tokens'
+import { closeContext } from '../support/browsers/close-context'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { hold, respondWith } from '../support/browsers/page-states'
 import {
@@ -49,7 +50,7 @@ const test = base.extend<{ newBrowser: NewBrowser }>({
       browsers.push({ context, complaints: complaintsOf(context) })
       return context
     })
-    for (const { context } of browsers) await context.close()
+    for (const { context } of browsers) await closeContext(context)
     expect(browsers.flatMap(({ complaints }) => complaints)).toEqual([])
   },
   context: async ({ newBrowser }, use) => use(await newBrowser()),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import * as routes from '../../lib/contract/routes'
 import { addConnection } from '../../lib/sso/manage/connections'
+import { closeContext } from '../support/browsers/close-context'
 import { keepCookies } from '../support/browsers/cookies'
 import { complaintsOf, violationsOf } from '../support/browsers/page-checks'
 import { respondWith } from '../support/browsers/page-states'
@@ -176,7 +177,7 @@ test('without JavaScript and in German, sends a link, and rejects two addresses'
     'aria-disabled',
     'false',
   )
-  await context.close()
+  await closeContext(context)
   await expect
     .poll(() => smtp.mailsTo(user.email)[0]?.subject)
     .toBe('Neues Passwort für Dashboard wählen')
@@ -478,7 +479,7 @@ test('without JavaScript, users of a connection go to their provider, and others
   await expect(
     page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' }),
   ).toBeVisible()
-  await context.close()
+  await closeContext(context)
 })
 
 test('every form shows only one error message, and has the same wait before a retry', async ({

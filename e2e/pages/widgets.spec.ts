@@ -5,6 +5,7 @@ import type { Page } from 'playwright/test'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
 import { addWidget, type ListedWidget, listWidgets } from '../../lib/widget/manage'
+import { closeContext } from '../support/browsers/close-context'
 import { test as base, expect, type TestServer } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { listen } from '../support/servers/listen'
@@ -19,7 +20,7 @@ const test = base.extend({
   context: async ({ browserProcess }, use) => {
     const context = await browserProcess.newContext()
     await use(context)
-    await context.close()
+    await closeContext(context)
   },
 })
 

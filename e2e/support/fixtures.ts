@@ -6,6 +6,7 @@ import { type BrowserContext, test as base, chromium, type Page } from 'playwrig
 import { issueSsoCode } from '../../lib/code/issue'
 import * as routes from '../../lib/contract/routes'
 import { issueResetToken } from '../../lib/password/reset'
+import { closeContext } from './browsers/close-context'
 import { documentedFetch } from './documents/documented'
 import { keepSecret, newAddress } from './secrets'
 import {
@@ -339,7 +340,7 @@ export const test = base.extend<Fixtures, Shared>({
       extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
     })
     await use(context)
-    await context.close()
+    await closeContext(context)
   },
 
   page: async ({ context }, use) => use(await context.newPage()),
