@@ -321,11 +321,7 @@ test('borders and marks stay visible in forced colors', async ({ page, user }) =
   await expectBorder('a.button:has-text("Continue")', '1px')
 })
 
-test('uses the links, the name and the password length of the settings', async ({
-  serverWith,
-  page,
-  user,
-}) => {
+test.describe('with links, a name and a password length in the settings', () => {
   const settings = {
     SIGN_IN_URL: 'https://www.example.com/sign-in',
     FORGOT_PASSWORD_URL: 'https://www.example.com/forgot-password',
@@ -333,66 +329,85 @@ test('uses the links, the name and the password length of the settings', async (
     APP_NAME: 'Zorblaxian',
     PASSWORD_MIN_LENGTH: '15',
   }
-  const server = await serverWith(settings)
-  await page.route('https://www.example.com/**', (route) =>
-    route.fulfill({ contentType: 'text/html', body: '<title>Elsewhere</title>' }),
-  )
-  const expectLink = (name: string, href: string) =>
-    expect(page.getByRole('link', { name, exact: true })).toHaveAttribute('href', href)
-  await page.goto(server.url)
-  await expectLink('Sign in', settings.SIGN_IN_URL)
-  await expectLink('Forgot your password?', settings.FORGOT_PASSWORD_URL)
+  let url: string
+  test.beforeAll(async ({ serverWith }) => {
+    url = (await serverWith(settings)).url
+  })
 
-  await page.goto(`${server.url}/sso/callback?code=${await newCode(user)}`)
-  await page.waitForURL('https://www.example.com/dashboard**')
-  expect(page.url()).toBe(new URL(settings.DASHBOARD_URL).href)
-  await page.goto(server.url)
-  await expectLink('Open Zorblaxian', settings.DASHBOARD_URL)
-  await expect(page.getByText('Signed in until')).toBeVisible()
-
-  // with a session, the page would continue to the dashboard
-  await page.context().clearCookies()
-  await page.goto(`${server.url}/sso/callback`)
-  await expectLink('Sign in again', settings.SIGN_IN_URL)
-  await expectLink('Continue', settings.DASHBOARD_URL)
-  await page.goto(`${server.url}/reset-password`)
-  await expectLink('Get a new link', settings.FORGOT_PASSWORD_URL)
-
-  const link = `${server.url}${await resetLink(user)}`
-  const issues = [{ path: ['token'], code: 'invalid_or_expired', message: '' }]
-  for (const [status, body, links] of [
-    [400, { code: 'VALIDATION_ERROR', issues }, ['Get a new link', 'Sign in']],
-    // The link in the email may still be valid, and requesting a new link would revoke
-    // it.
-    [500, { code: 'INTERNAL_ERROR' }, ['Sign in']],
-    [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // the links while the user has to wait
-    [
-      503,
-      { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' },
-      ['Sign in', 'Get a new link'],
-    ],
-    [200, { ok: true }, ['Sign in']],
-  ] as const) {
-    await page.route(`**${resetPath}`, respondWith(status, body), { times: 1 })
-    await page.goto(link)
-    await submitPassword(page)
-    await expect(
-      page.locator(status === 503 && !('outcome' in body) ? '.banner:focus' : 'h1:focus'),
-    ).toBeVisible()
-    await expect(page.getByRole('link')).toHaveText([...links])
+  async function expectLink(page: Page, name: string, href: string) {
+    const link = page.getByRole('link', { name, exact: true })
+    await expect(link).toHaveAttribute('href', href)
   }
 
-  await page.goto(link)
-  const field = page.getByLabel('New password')
-  await expect(field).toHaveAttribute('passwordrules', /^minlength: 15; /)
-  for (const [password, rating] of [
-    ['vlantrex otter', 'Too short so far'],
-    ['zorblaxianzorbl', 'Easy to guess so far'],
-  ] as const) {
-    await field.fill('')
-    await field.pressSequentially(password)
-    await expect(page.locator('.strength-words'), password).toHaveText(rating)
-  }
+  test('the start page and the callback page use them', async ({ page, user }) => {
+    await page.route('https://www.example.com/**', (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<title>Elsewhere</title>' }),
+    )
+    await page.goto(url)
+    await expectLink(page, 'Sign in', settings.SIGN_IN_URL)
+    await expectLink(page, 'Forgot your password?', settings.FORGOT_PASSWORD_URL)
+
+    await page.goto(`${url}/sso/callback?code=${await newCode(user)}`)
+    await page.waitForURL('https://www.example.com/dashboard**')
+    expect(page.url()).toBe(new URL(settings.DASHBOARD_URL).href)
+    await page.goto(url)
+    await expectLink(page, 'Open Zorblaxian', settings.DASHBOARD_URL)
+    await expect(page.getByText('Signed in until')).toBeVisible()
+
+    // with a session, the page would continue to the dashboard
+    await page.context().clearCookies()
+    await page.goto(`${url}/sso/callback`)
+    await expectLink(page, 'Sign in again', settings.SIGN_IN_URL)
+    await expectLink(page, 'Continue', settings.DASHBOARD_URL)
+  })
+
+  test('the reset page offers the links that help after each outcome', async ({
+    page,
+    user,
+  }) => {
+    await page.goto(`${url}/reset-password`)
+    await expectLink(page, 'Get a new link', settings.FORGOT_PASSWORD_URL)
+
+    const link = `${url}${await resetLink(user)}`
+    const issues = [{ path: ['token'], code: 'invalid_or_expired', message: '' }]
+    for (const [status, body, links] of [
+      [400, { code: 'VALIDATION_ERROR', issues }, ['Get a new link', 'Sign in']],
+      // The link in the email may still be valid, and requesting a new link would
+      // revoke it.
+      [500, { code: 'INTERNAL_ERROR' }, ['Sign in']],
+      [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // the links while the user has to wait
+      [
+        503,
+        { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' },
+        ['Sign in', 'Get a new link'],
+      ],
+      [200, { ok: true }, ['Sign in']],
+    ] as const) {
+      await page.route(`**${resetPath}`, respondWith(status, body), { times: 1 })
+      await page.goto(link)
+      await submitPassword(page)
+      const isRetry = status === 503 && !('outcome' in body)
+      await expect(page.locator(isRetry ? '.banner:focus' : 'h1:focus')).toBeVisible()
+      await expect(page.getByRole('link')).toHaveText([...links])
+    }
+  })
+
+  test('the reset page uses the password length, and finds the name easy to guess', async ({
+    page,
+    user,
+  }) => {
+    await page.goto(`${url}${await resetLink(user)}`)
+    const field = page.getByLabel('New password')
+    await expect(field).toHaveAttribute('passwordrules', /^minlength: 15; /)
+    for (const [password, rating] of [
+      ['vlantrex otter', 'Too short so far'],
+      ['zorblaxianzorbl', 'Easy to guess so far'],
+    ] as const) {
+      await field.fill('')
+      await field.pressSequentially(password)
+      await expect(page.locator('.strength-words'), password).toHaveText(rating)
+    }
+  })
 })
 
 test('shows an error with status 500 when a page cannot be rendered, and “Try again” renders it', async ({
