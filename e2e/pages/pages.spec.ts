@@ -273,18 +273,20 @@ test('there are no layout shifts while a page loads or when the outcome arrives'
   await page.goto(await resetLink(user))
   await page.locator('html[data-ready]').waitFor()
   // Not with `shift`: the label of the button changes, and moves within the button.
-  const boxes = (name: 'y' | 'height') =>
+  const boxes = (name: 'y' | 'height', parts = 'form > *') =>
     page
-      .locator('form')
-      .evaluate(
-        (form, name) =>
-          [...form.children].map((each) => each.getBoundingClientRect()[name]),
+      .locator(parts)
+      .evaluateAll(
+        (elements, name) => elements.map((each) => each.getBoundingClientRect()[name]),
         name,
       )
-  const [positions, heights] = [await boxes('y'), await boxes('height')]
+  const everything = 'h1, form > *, footer'
+  const [positions, heights] = [await boxes('y', everything), await boxes('height')]
   await submitPassword(page)
   await page.locator('button[data-busy]').waitFor()
-  expect(await boxes('y'), 'nothing moves while the form is sent').toEqual(positions)
+  expect(await boxes('y', everything), 'nothing moves while it is sent').toEqual(
+    positions,
+  )
   respond()
   await page.getByText('You can try again now').waitFor()
   expect(await boxes('height'), 'nothing moves in the form').toEqual(heights)
