@@ -95,18 +95,20 @@ async function makeCookies(
   { headers, nextUrl: { searchParams } }: NextRequest,
   path: string,
 ): Promise<string[]> {
-  // With this cookie, a code that one browser posts twice does not count as stolen.
-  if (path === '/sso/callback') return readBrowser(headers) ? [] : [browserCookie(null)]
+  // By this cookie, a repeated request of the same browser is recognized.
+  const browser = readBrowser(headers) ? [] : [browserCookie(null)]
+  if (path === '/sso/callback') return browser
 
   // The provider must ask who signs in next, because its session of the previous user may
   // still live.
   if (path === '/' && searchParams.has('signed-out'))
     return (await isSignedIn(headers)) ? [] : [createAskCookie('login')]
 
-  if (path === '/sign-in' && searchParams.has('another'))
-    return makeCookiesForAnother(headers)
+  if (path !== '/sign-in') return []
 
-  return []
+  return searchParams.has('another')
+    ? [...browser, ...makeCookiesForAnother(headers)]
+    : browser
 }
 
 /**

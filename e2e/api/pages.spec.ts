@@ -115,7 +115,7 @@ test('without email, the forgot-password page does not exist', async ({ url }) =
   }
 })
 
-test('only the callback page sets the browser cookie, and the page replaces only an invalid one', async ({
+test('only the callback page and the sign-in page set the browser cookie, and replace only an invalid one', async ({
   url,
 }) => {
   const setBy = async (path: string, Cookie = '') =>
@@ -142,6 +142,7 @@ test('only the callback page sets the browser cookie, and the page replaces only
     '/sso/callback/',
     '/sso/callback?code=x',
     '/sso/callback?error=x',
+    '/sign-in',
   ]) {
     expect(await setBy(path), path).toEqual([expect.stringMatching(fresh)])
     expect(await setBy(path, `theme=dark; browser=${own}`), path).toEqual([])

@@ -118,7 +118,7 @@ test('an authenticator app can be set up, used, replaced by a recovery code, and
     ['pwd'],
   ])
   expect((await get(other)).code).toBe('SESSION_INVALID')
-  for (const again of [await confirm(code), await start(user.password)])
+  for (const again of [await confirm(wrongCode(secret)), await start(user.password)])
     expect(again.outcome).toBe('409 SECOND_FACTOR_CONFLICT')
 
   const required = await signIn(user)

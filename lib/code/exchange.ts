@@ -7,6 +7,7 @@ import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
 import { log } from '../log/log'
+import { findRepeated, hashBrowser, identifyRepetition } from '../session/repetition'
 import { revokeSessions } from '../session/revoke'
 import {
   claimedColumns,
@@ -30,25 +31,28 @@ type Presented = {
 type Row = StartedSession & { email: string; connection: string | null }
 
 /**
- * Exchanges a code, which works once, and ends the browser's earlier sessions. Throws
- * SSO_EXCHANGE_INVALID.
+ * Exchanges a code, which works once, and ends the browser's earlier sessions. If the same
+ * browser repeats the request, returns the same session again. Throws SSO_EXCHANGE_INVALID.
  */
 export async function exchangeSsoCode(code: string, caller: Caller) {
-  const { browser, device } = caller
   const presented = {
     codeHash: hashSecret(code),
-    browserHash: browser ? hashSecret(browser) : null,
+    browserHash: hashBrowser(caller),
     heldIds: await caller.sessionIds,
   }
 
-  const sessionId = randomUUID()
-  const session = await startWithCode(sessionId, presented, device)
+  const repetition = identifyRepetition('sso-exchange', code, caller)
+  const sessionId = repetition?.id ?? randomUUID()
+  const started = await startWithCode(sessionId, presented, caller.device)
+  const session = started
+    ? { sessionId, generation: 0, ...started }
+    : repetition && (await findRepeated(repetition.ids, caller))
   if (!session)
     throw new ApiError('SSO_EXCHANGE_INVALID', { check: await handleRejected(presented) })
 
-  const tokens = issueTokens({ sessionId, generation: 0, ...session })
+  const { userId, sessionId: id } = session
 
-  return { ...tokens, userId: session.userId, sessionId }
+  return { ...issueTokens(session), userId, sessionId: id }
 }
 
 /** Claims the code and starts its session, in one statement. Returns null if that fails. */
@@ -77,7 +81,7 @@ async function startWithCode(
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
         AND (browser_hash IS NULL OR browser_hash = ${browserHash}) AND ${isConnected} AND ${isLinked}
       RETURNING ${claimed}
-    ), ${startSession(sessionId, heldIds, device)}
+    ), ${startSession(sessionId, heldIds, device, browserHash)}
     SELECT ${startedColumns}, (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection
     FROM started`

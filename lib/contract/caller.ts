@@ -16,6 +16,11 @@ export type Caller = {
   readonly network: string
   /** The ID in the cookie `__Host-browser`, by which a sign-in recognizes its browser. */
   readonly browser: string | null
+  /**
+   * The header `Idempotency-Key` of our pages, by which lib/session/repetition.ts
+   * recognizes a repeated request.
+   */
+  readonly idempotencyKey: string | null
   /** The unverified cookie `__Host-known` (see lib/password/known-browser.ts). */
   readonly knownBrowser: string | null
   /** The IDs of the sessions in the browser's cookies. The sessions may have ended. */
@@ -31,6 +36,7 @@ export const unknownCaller: Caller = {
   address: 'unknown',
   network: 'unknown',
   browser: null,
+  idempotencyKey: null,
   knownBrowser: null,
   sessionIds: Promise.resolve([]),
   device: null,

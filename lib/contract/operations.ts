@@ -187,7 +187,9 @@ export const operations = {
       'If a browser has used a code and presents it again, the browser gets an error, but its\n' +
       'session continues. This browser is recognized by its cookie `__Host-browser` for 10\n' +
       'seconds after the first use, or by the cookies of that session. In all other cases,\n' +
-      'presenting a used code again ends the session that the code started (RFC 6749 §4.1.2).',
+      'presenting a used code again ends the session that the code started (RFC 6749 §4.1.2).\n' +
+      'Browsers repeat a POST whose response is lost: the same request of a page of this service\n' +
+      'gets the same session again for 60 seconds.',
     request: schemas.SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     ...tokens,

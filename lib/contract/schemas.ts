@@ -282,7 +282,9 @@ export const StartSecondFactorResponse = success({
 })
 
 export const RecoveryCodesResponse = success({
-  recoveryCodes: z.array(z.string().regex(/^[0-9A-Z]{6}(-[0-9A-Z]{6}){3}$/)),
+  recoveryCodes: z
+    .array(z.string().regex(/^[0-9A-Z]{6}(-[0-9A-Z]{6}){3}$/))
+    .describe('Ten codes. Empty if a repeated request confirms the same second factor.'),
 })
 
 export const OkResponse = success({})

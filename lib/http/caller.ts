@@ -22,6 +22,9 @@ export function readCaller({ headers }: Request): Caller {
     get browser() {
       return readBrowser(headers)
     },
+    get idempotencyKey() {
+      return readIdempotencyKey(headers)
+    },
     get knownBrowser() {
       return readCookie(headers, 'known')
     },
@@ -37,6 +40,15 @@ export function readCaller({ headers }: Request): Caller {
       return chooseLanguage(headers)
     },
   }
+}
+
+/**
+ * Returns the key that our pages make for one submitted form (128 random bits or more, in
+ * base64url), or null.
+ */
+function readIdempotencyKey(headers: Headers): string | null {
+  const key = headers.get('idempotency-key')
+  return key && /^[\w-]{22,64}$/.test(key) ? key : null
 }
 
 /**

@@ -10,7 +10,8 @@ import { readAccount } from './sign-in'
 
 const maxMailsPerDay = 10 // for programs, which sign in often and send no cookie
 
-type Session = { userId: string; sessionId: string }
+/** `isRepeated`: whether an earlier request started it, which may have queued the email. */
+type Session = { userId: string; sessionId: string; isRepeated: boolean }
 
 /**
  * Emails a user after a sign-in with the password in a new browser, except after the
@@ -42,7 +43,7 @@ export async function mailNewDevice(session: Session, caller: Caller): Promise<v
  * the number of queued emails.
  */
 function queueNotice(
-  { userId, sessionId }: Session,
+  { userId, sessionId, isRepeated }: Session,
   { language, device, network }: Caller,
   signedInAt: number | null,
 ): Promise<number> {
@@ -57,6 +58,9 @@ function queueNotice(
       WHERE id = ${userId} AND (${signedInAt}::float8 IS NULL OR password_changed_at > to_timestamp(${signedInAt}))
         AND (coalesce(password_changed_at, created_at) < now() - make_interval(secs => ${lifetimes.session})
           OR EXISTS (SELECT FROM sessions WHERE user_id = ${userId}::uuid AND id <> ${sessionId}::uuid))
+        AND NOT (${isRepeated} AND EXISTS (
+          SELECT FROM mails WHERE user_id = ${userId} AND kind = 'new-device'
+            AND requested_at >= (SELECT created_at FROM sessions WHERE id = ${sessionId}::uuid)))
         AND ${maxMailsPerDay} > (SELECT count(*) FROM mails
           WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')
     ), first_today AS (

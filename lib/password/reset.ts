@@ -7,8 +7,10 @@ import { isUnexpired, mayUsePassword } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { noticeInsteadOfResets } from '../mail/outbox'
+import { repetitionSeconds } from '../session/repetition'
 import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
+import { verifyPassword } from './hash'
 import { hashNewPassword, passwordFormatError } from './new-password'
 import { insertResetToken } from './reset-token'
 
@@ -40,8 +42,8 @@ export async function issueResetToken(
 }
 
 /**
- * Sets a new password with a reset token, ends all sessions, and queues a notice. Throws
- * as in the contract.
+ * Sets a new password with a reset token, ends all sessions, and queues a notice. If the
+ * token has just set this password, does nothing. Throws as in the contract.
  */
 export async function resetPassword(
   token: string,
@@ -54,15 +56,51 @@ export async function resetPassword(
   // Counted first, because concurrent requests would otherwise all pass the limit. Not
   // counted if the format is wrong.
   const user = await countAttempt(tokenHash, formatError ? 0 : 1)
-  if (!user) throw await rejectToken(tokenHash)
+  if (!user) {
+    const repeated = formatError ? null : await findRepeatedReset(tokenHash, password)
+    if (repeated) return repeated
+
+    throw await rejectToken(tokenHash)
+  }
   if (formatError) throw formatError
 
   const { userId, email } = user
-  const passwordHash = await hashCounted(tokenHash, password, email)
+  const passwordHash = await runCounted(tokenHash, () =>
+    hashNewPassword(password, [email, env().APP_NAME]),
+  )
   const changed = await spendToken(tokenHash, userId, passwordHash, caller)
-  if (!changed) throw await rejectToken(tokenHash) // for example, a concurrent request used the token
+  if (changed) return { userId }
 
-  return { userId }
+  // for example, a concurrent request used the token, perhaps the same one
+  const repeated = await findRepeatedReset(tokenHash, password)
+  if (repeated) return repeated
+  throw await rejectToken(tokenHash)
+}
+
+/**
+ * Returns the user if the token has just set this password, so that the request is a
+ * repetition. Otherwise null. Counts as an attempt. Without `PASSWORD_SIGN_IN`, the
+ * service may not read hashes (part 4 of deploy/database.sql), and returns null.
+ */
+async function findRepeatedReset(tokenHash: Hash, password: string) {
+  if (!env().PASSWORD_SIGN_IN) return null
+
+  const [used] = await prisma().$queryRaw<{ userId: string; passwordHash: string }[]>`
+    UPDATE reset_tokens SET attempts = attempts + 1
+    WHERE token_hash = ${tokenHash} AND attempts < ${maxAttempts}
+      AND used_at > now() - make_interval(secs => ${repetitionSeconds})
+      AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
+    RETURNING user_id AS "userId", (SELECT password_hash FROM users WHERE id = user_id) AS "passwordHash"`.catch(
+    NothingChanged.rethrow,
+  )
+  if (!used) return null
+
+  const { userId, passwordHash } = used
+  const verified = await runCounted(tokenHash, () =>
+    verifyPassword(password, passwordHash),
+  )
+
+  return verified && { userId }
 }
 
 type Hash = Uint8Array<ArrayBuffer>
@@ -96,10 +134,13 @@ async function countAttempt(tokenHash: Hash, attempts: number) {
   return user ?? null
 }
 
-/** Hashes the password. Subtracts the attempt if the queue is full. */
-async function hashCounted(tokenHash: Hash, password: string, email: string) {
+/** Hashes or verifies a password. Subtracts the attempt if the queue is full. */
+async function runCounted<Result>(
+  tokenHash: Hash,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await hashNewPassword(password, [email, env().APP_NAME])
+    return await work()
   } catch (error) {
     const isQueueFull = error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE'
     if (isQueueFull) await uncountAttempt(tokenHash)

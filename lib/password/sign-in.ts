@@ -6,10 +6,12 @@ import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/erro
 import { mayUsePassword } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
+import { errorCode } from '../log/error-code'
 import { describeCause, log } from '../log/log'
 import { makeChallenge } from '../second-factor/challenge'
 import { findFactor } from '../second-factor/find'
 import type { LiveSession } from '../session/find'
+import { findRepeated, hashBrowser, identifyRepetition } from '../session/repetition'
 import {
   claimedColumns,
   type StartedSession,
@@ -24,6 +26,8 @@ import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 export type SignIn = SessionTokens & {
   userId: string
   sessionId: string
+  /** Whether an earlier request has started the session. */
+  isRepeated: boolean
   knownBrowser: string
 }
 type StoredUser = {
@@ -65,7 +69,7 @@ export async function signIn(
       throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge, check: 'second_factor' })
     }
 
-    const session = await start(user, caller, attempt)
+    const session = await startOrRepeat(user, caller, attempt)
     if (!session) continue
 
     if (user.upgraded) await upgrade(user, user.upgraded)
@@ -162,23 +166,46 @@ async function challengeUser({
  * as an attempt to sign in. Throws like `signIn`.
  */
 export async function checkPassword(
-  { userId, email }: LiveSession,
+  session: LiveSession,
   password: string,
   caller: Caller,
 ): Promise<string> {
+  const { attempt, passwordHash, check } = await tryPassword(session, password, caller)
+  if (passwordHash === null) throw wrongPassword(check)
+
+  await releaseAttempt(attempt)
+
+  return passwordHash
+}
+
+type TriedPassword = { attempt: Counted } & (
+  | { passwordHash: string; check: null }
+  | { passwordHash: null; check: Check }
+)
+
+/**
+ * Counts an attempt, and verifies the password of a signed-in user. Returns the hash of a
+ * correct password, otherwise the reason. The caller releases the attempt.
+ */
+export async function tryPassword(
+  { userId, email }: LiveSession,
+  password: string,
+  caller: Caller,
+): Promise<TriedPassword> {
   const tried = await identifyAttempt(readAccount(email), [email], caller)
   const attempt = await consumeAttempt(tried)
 
   const user = await verify([email], password, attempt)
-  if (typeof user === 'string' || user.userId !== userId)
-    throw new ApiError('SIGN_IN_INVALID', {
-      message: wrongPasswordMessage,
-      check: typeof user === 'string' ? user : 'user_changed',
-    })
+  if (typeof user === 'string') return { attempt, passwordHash: null, check: user }
+  if (user.userId !== userId)
+    return { attempt, passwordHash: null, check: 'user_changed' }
 
-  await releaseAttempt(attempt)
+  return { attempt, passwordHash: user.passwordHash, check: null }
+}
 
-  return user.passwordHash
+/** Returns the error for a wrong password of a signed-in user. */
+export function wrongPassword(check: Check): ApiError {
+  return new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage, check })
 }
 
 /**
@@ -189,8 +216,54 @@ export function readAccount(email: string): string {
   return emailForms(email)?.[1] ?? email
 }
 
+/**
+ * Starts the session, or finds the session that the same request has started. Returns
+ * null if the user was changed since the password was verified.
+ */
+async function startOrRepeat(user: StoredUser, caller: Caller, attempt: Counted) {
+  const repetition = identifyRepetition('sign-in', user.userId, caller)
+  if (!repetition) return start(randomUUID(), user, caller, attempt)
+
+  const { id, ids } = repetition
+  const repeated = await repeatPasswordSession(ids, caller, attempt)
+  if (repeated) return repeated
+
+  try {
+    return await start(id, user, caller, attempt)
+  } catch (error) {
+    // unique_violation: the same request is processed at the same time, or its session
+    // can't be returned any more
+    if (errorCode(error as Error) !== '23505') throw error
+  }
+
+  return (
+    (await repeatPasswordSession(ids, caller, attempt)) ??
+    start(randomUUID(), user, caller, attempt)
+  )
+}
+
+/**
+ * Returns the session that the same request has started, and releases the attempt.
+ * Otherwise, returns null. The parameters are those of `findRepeated`.
+ */
+export async function repeatPasswordSession(
+  ids: string[],
+  caller: Caller,
+  attempt: Counted,
+  isAnswered?: Prisma.Sql,
+): Promise<PasswordSession | null> {
+  const session = await findRepeated(ids, caller, isAnswered)
+  if (!session) return null
+
+  await releaseAttempt(attempt)
+  const { userId, sessionId, now } = session
+
+  return { ...issueTokens(session), userId, sessionId, isRepeated: true, startedAt: now }
+}
+
 /** Starts the session, unless the user was changed since the password was verified. */
 function start(
+  sessionId: string,
   { userId, email, passwordHash }: StoredUser,
   caller: Caller,
   attempt: Counted,
@@ -198,8 +271,11 @@ function start(
   const condition = Prisma.sql`
     id = ${userId} AND email = ${email} AND password_hash = ${passwordHash} AND disabled_at IS NULL
     AND second_factor_at IS NULL AND ${mayUsePassword}`
-  return startPasswordSession(randomUUID(), condition, ['pwd'], caller, attempt)
+  return startPasswordSession(sessionId, condition, ['pwd'], caller, attempt)
 }
+
+/** `startedAt`: in seconds since 1970. */
+type PasswordSession = Omit<SignIn, 'knownBrowser'> & { startedAt: number }
 
 /**
  * Starts a session of the user who meets `condition` and is in the CTE `spent (user_id)`.
@@ -212,7 +288,7 @@ export async function startPasswordSession(
   caller: Caller,
   attempt: Counted,
   spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
-) {
+): Promise<PasswordSession | null> {
   const claimed = claimedColumns({
     userId: Prisma.sql`user_id`,
     method: Prisma.sql`'password'`,
@@ -228,7 +304,7 @@ export async function startPasswordSession(
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
     ), ${spend}, claimed AS MATERIALIZED (
       SELECT email, ${claimed} FROM locked_user WHERE user_id = (SELECT user_id FROM spent)
-    ), ${startSession(sessionId, heldIds, caller.device)},
+    ), ${startSession(sessionId, heldIds, caller.device, hashBrowser(caller))},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT ${startedColumns}, (SELECT email FROM claimed) AS email FROM started`
 
@@ -243,7 +319,9 @@ export async function startPasswordSession(
 
   const tokens = issueTokens({ sessionId, connection: null, generation: 0, ...row })
 
-  return { ...tokens, userId: row.userId, sessionId, startedAt: row.now }
+  const { userId, now } = row
+
+  return { ...tokens, userId, sessionId, isRepeated: false, startedAt: now }
 }
 
 async function upgrade(

@@ -2,14 +2,22 @@ import { type Caller, unknownCaller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
-import { dateFromEpoch, Prisma, transaction } from '../database/prisma'
+import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { notice } from '../mail/outbox'
 import { refundAttempt } from '../password/attempts'
 import { checkPassword } from '../password/sign-in'
 import { readCookie } from '../session/cookie'
 import type { LiveSession } from '../session/find'
+import { repetitionSeconds } from '../session/repetition'
 import { endAllSessions, lockUsers } from '../session/revoke'
-import { checkCode, type Given, invalidCode, spend, unspendable } from './check'
+import {
+  checkCode,
+  decryptSecret,
+  type Given,
+  invalidCode,
+  spend,
+  unspendable,
+} from './check'
 import {
   hashRecoveryCode,
   newRecoveryCodes,
@@ -86,8 +94,9 @@ async function openEnrolment(
 type Enrolment = { enrolment: string; code: string }
 
 /**
- * Switches the second factor on, ends other sessions, and returns the recovery codes.
- * Throws as in the contract.
+ * Switches the second factor on, ends other sessions, and returns the recovery codes. If
+ * the session has just done so with the same code, returns none, because they are not
+ * stored. Throws as in the contract.
  */
 export async function confirmEnrolment(
   session: LiveSession,
@@ -95,8 +104,10 @@ export async function confirmEnrolment(
   caller: Caller,
 ) {
   const user = await findFactor(session.userId)
-  if (user?.enabledAt)
+  if (user?.enabledAt) {
+    if (await isRepeated(user, session, given)) return { recoveryCodes: [] }
     throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'factor_on' })
+  }
 
   const opened = await openEnrolment(session, given.enrolment)
   if (!opened) throw new ApiError('CHALLENGE_INVALID', { check: 'enrolment_unknown' })
@@ -111,9 +122,33 @@ export async function confirmEnrolment(
 
   const recoveryCodes = newRecoveryCodes()
   const changed = await enrol(user, session, { secret, step, recoveryCodes }, caller)
-  if (!changed) throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'user_changed' })
+  if (changed) return { recoveryCodes }
 
-  return { recoveryCodes }
+  // the same request may have been processed at the same time
+  const current = await findFactor(session.userId)
+  if (current && (await isRepeated(current, session, given))) return { recoveryCodes: [] }
+  throw new ApiError('SECOND_FACTOR_CONFLICT', { check: 'user_changed' })
+}
+
+/**
+ * Whether the session has just switched the second factor on with this enrolment and this
+ * code, so that the request is a repetition.
+ */
+async function isRepeated(
+  user: UserWithFactor,
+  session: LiveSession,
+  { enrolment, code }: Enrolment,
+): Promise<boolean> {
+  const [factor] = await prisma().$queryRaw<{ lastStep: number }[]>`
+    SELECT last_step AS "lastStep" FROM users JOIN second_factors ON second_factors.user_id = users.id
+    WHERE users.id = ${user.userId}
+      AND second_factor_at > now() - make_interval(secs => ${repetitionSeconds})
+      AND second_factor_at > (SELECT created_at FROM sessions WHERE id = ${session.sessionId} AND revoked_at IS NULL)`
+  const opened = factor && (await openEnrolment(session, enrolment))
+  if (!opened || opened.secret !== (await decryptSecret(user))) return false
+
+  const steps = await stepsOfCode(opened.secret, code, user.now)
+  return steps.includes(factor.lastStep)
 }
 
 type NewFactor = { secret: string; step: number; recoveryCodes: string[] }

@@ -51,10 +51,17 @@ export async function checkCode(
   // The failures include the present code, so only one request sees this number.
   if (failures === noticedSecondFactorFailures) await noticeGuesses(userId, caller)
 
+  // `spend` rejects the code of the last step, too. It may be a repetition.
+  if (steps.includes(lastStep)) return { proof: { step: lastStep }, attempt }
+
   throw invalidCode(given, steps.length > 0)
 }
 
-async function decryptSecret({ userId, encryptedSecret }: UserWithFactor) {
+/** Returns the TOTP secret of a user. Throws if no key fits it. */
+export async function decryptSecret({
+  userId,
+  encryptedSecret,
+}: UserWithFactor): Promise<string> {
   const secret = await decrypt(encryptedSecret ?? '', `totp ${userId}`)
   if (secret === null)
     throw new Error(
@@ -87,6 +94,14 @@ async function countFailure(userId: string, given: Given) {
     'a second factor is locked: a recovery code unlocks it, or npm run users',
   )
   throw new ApiError('SECOND_FACTOR_LOCKED', { check: 'factor_locked' })
+}
+
+/** Subtracts the failure that `checkCode` has counted. Never throws. */
+export async function forgiveFailure(userId: string): Promise<void> {
+  try {
+    await prisma().$executeRaw`
+      UPDATE second_factors SET failures = failures - 1 WHERE user_id = ${userId} AND failures > 0`
+  } catch {} // the failure stays counted
 }
 
 /**

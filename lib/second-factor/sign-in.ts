@@ -8,16 +8,24 @@ import { makeKnownBrowser } from '../password/known-browser'
 import {
   identifyAttempt,
   readAccount,
+  repeatPasswordSession,
   type SignIn,
   startPasswordSession,
 } from '../password/sign-in'
 import { type Challenged, findChallenged } from './challenge'
-import { checkCode, type Given, type Proof, spend, unspendable } from './check'
+import {
+  checkCode,
+  forgiveFailure,
+  type Given,
+  type Proof,
+  spend,
+  unspendable,
+} from './check'
 import { isUnchanged } from './find'
 
 /**
- * Starts a session for a challenge and a code. Only one of concurrent calls succeeds.
- * Throws as in the contract.
+ * Starts a session for a challenge and a code. If the same browser repeats the request,
+ * returns the same session again. Throws as in the contract.
  */
 export async function signInWithSecondFactor(
   challenge: string,
@@ -35,7 +43,9 @@ export async function signInWithSecondFactor(
     caller,
   )
 
-  const session = await startSession(user, proof, attempt, caller)
+  const session =
+    (await startSession(user, proof, attempt, caller)) ??
+    (await repeatSession(user, proof, attempt, caller))
   if (session)
     return {
       ...session,
@@ -80,4 +90,28 @@ async function startSession(
     if (errorCode(error as Error) !== '23505') throw error
     throw new ApiError('CHALLENGE_INVALID', { check: 'challenge_used' })
   }
+}
+
+/**
+ * Returns the session that this challenge has started with the same proof, or null. For a
+ * recovery code, one statement has written both times.
+ */
+async function repeatSession(
+  { userId, sessionId }: Challenged,
+  proof: Proof,
+  attempt: Counted,
+  caller: Caller,
+) {
+  const isTotp = 'step' in proof
+  const isSameProof = isTotp
+    ? Prisma.sql`'otp' = ANY (amr) AND ${proof.step}::int = (
+        SELECT last_step FROM second_factors WHERE second_factors.user_id = sessions.user_id)`
+    : Prisma.sql`created_at = (
+        SELECT used_at FROM recovery_codes
+        WHERE recovery_codes.user_id = sessions.user_id AND code_hash = ${proof.codeHash})`
+
+  const session = await repeatPasswordSession([sessionId], caller, attempt, isSameProof)
+  if (session && isTotp) await forgiveFailure(userId)
+
+  return session
 }

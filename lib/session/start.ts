@@ -52,12 +52,13 @@ export function startSession(
   sessionId: string,
   heldIds: string[],
   device: string | null,
+  browserHash: Uint8Array<ArrayBuffer> | null,
 ) {
   return Prisma.sql`
     started AS (
       INSERT INTO sessions
-        (id, device, user_id, method, connection_id, renewable_until, amr, expires_at, authenticated_at)
-      SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, amr, ${sessionEnd}, now()
+        (id, device, browser_hash, user_id, method, connection_id, renewable_until, amr, expires_at, authenticated_at)
+      SELECT ${sessionId}::uuid, ${device}, ${browserHash}::bytea, user_id, method, connection_id, renewable_until, amr, ${sessionEnd}, now()
       FROM claimed
       RETURNING ${insertedColumns}
     ), ${revokeSessions(Prisma.sql`

@@ -84,6 +84,7 @@ export function parseSigningKeys(json: string) {
       privateKeys.map(({ kid }, index) => [kid, signInKeys[index]!]),
     ),
     knownBrowserKeys: derived('known-browser-v1'),
+    repetitionKeys: derived('repetition-v1'),
     challengeKeys: derived('second-factor-v1'),
     // For HMACs, so that the database and Redis do not show whose attempts and requests
     // are counted.

@@ -533,6 +533,9 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       codes: 'Wiederherstellungscodes',
       download: 'Herunterladen',
       saved: 'Ich habe sie gespeichert',
+      lost: 'Ihre Wiederherstellungscodes wurden nicht angezeigt',
+      lostBody:
+        'Ihre Authenticator-App ist eingerichtet, aber die Verbindung ist abgebrochen, bevor wir Ihre Wiederherstellungscodes anzeigen konnten. Erstellen Sie jetzt neue, damit Sie sich auch ohne Ihr Telefon anmelden können.',
       sending: 'Einen Moment …',
       limited: {
         title: 'Bitte warten Sie ein wenig',

@@ -526,6 +526,9 @@ export const en = (app: string, passwordMinLength: number) => ({
       codes: 'recovery codes',
       download: 'Download',
       saved: 'I have saved them',
+      lost: 'Your recovery codes weren’t shown',
+      lostBody:
+        'Your authenticator app is set up, but the connection was lost before we could show your recovery codes. Get new ones now, so that you can sign in if you lose your phone.',
       sending: 'One moment…',
       limited: {
         title: 'You’ll have to wait a little',

@@ -530,6 +530,9 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       codes: 'códigos de recuperación',
       download: 'Descargar',
       saved: 'Ya los he guardado',
+      lost: 'No se mostraron sus códigos de recuperación',
+      lostBody:
+        'Su aplicación de autenticación está configurada, pero la conexión se perdió antes de poder mostrar sus códigos de recuperación. Obtenga otros nuevos ahora para poder iniciar sesión si pierde el teléfono.',
       sending: 'Un momento…',
       limited: {
         title: 'Tendrá que esperar un poco',

@@ -535,6 +535,9 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       codes: 'codes de récupération',
       download: 'Télécharger',
       saved: 'Je les ai enregistrés',
+      lost: 'Vos codes de récupération n’ont pas été affichés',
+      lostBody:
+        'Votre application d’authentification est configurée, mais la connexion a été interrompue avant l’affichage de vos codes de récupération. Obtenez-en de nouveaux maintenant, afin de pouvoir vous connecter si vous perdez votre téléphone.',
       sending: 'Un instant…',
       limited: {
         title: 'Patientez un peu',

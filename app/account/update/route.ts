@@ -40,6 +40,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const id = form.get('session')
 
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
+      if (currentPassword === '') {
+        addToLog({ check: 'wrong_password' })
+        return seeOther('/account?problem=wrong') // without an attempt
+      }
+
       const changing = changePassword(session, { currentPassword, password }, caller)
 
       const problem = await changing.then(() => null, nameProblem)

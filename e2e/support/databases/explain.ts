@@ -63,6 +63,7 @@ import { caller } from './password-user'
 import { totp } from './second-factor'
 
 const email = 'ada@example.com'
+const browser = { ...caller, browser: 'any browser' }
 
 async function run(): Promise<void> {
   await isUsable()
@@ -81,11 +82,18 @@ async function run(): Promise<void> {
   await endSessions([sessionId])
   await refreshSession(refreshToken).catch(() => {}) // looks up the reason
   const password = 'lantern meadow otter'
-  await resetPassword((await issueResetToken(id)).secret, password)
+  const resetToken = (await issueResetToken(id)).secret
+  await resetPassword(resetToken, password)
+  await resetPassword(resetToken, password) // is repeated
   await resetPassword('any token', password).catch(() => {}) // looks up the reason
   await signInWithPassword(email, password, caller)
+  await signInWithPassword(email, password, {
+    ...browser,
+    idempotencyKey: 'any key',
+  }) // looks up whether it is repeated
   const passwords = { currentPassword: password, password: 'otter lantern meadow' }
   await changePassword(session, passwords, caller)
+  await changePassword(session, passwords, caller).catch(() => {}) // looks up whether it is repeated
   await canChangePassword(id)
   await releaseAttempt({ keys: [], endsAt: 0 })
   await databasePool().query('UPDATE users SET password_hash = $1', [
@@ -95,7 +103,10 @@ async function run(): Promise<void> {
   await signInWithPassword(email, password, { ...withSession, knownBrowser })
   // so that no email is sent
   const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60)
-  await mailNewDevice({ userId: id, sessionId }, { ...caller, knownBrowser: later })
+  await mailNewDevice(
+    { userId: id, sessionId, isRepeated: true },
+    { ...caller, knownBrowser: later },
+  )
   await useSecondFactor(id)
   await signIn()
   await findPresentedWidget('any token', 'https://www.example.com')
@@ -187,11 +198,9 @@ async function useSecondFactor(userId: string): Promise<void> {
   const { sessionId } = await signInWithPassword(email, password, caller)
   const session = { sessionId, userId, email, endsAt: new Date() }
   const { secret, enrolment } = await startEnrolment(session, { password }, caller)
-  const { recoveryCodes } = await confirmEnrolment(
-    session,
-    { enrolment, code: totp(secret) },
-    caller,
-  )
+  const confirmation = { enrolment, code: totp(secret) }
+  const { recoveryCodes } = await confirmEnrolment(session, confirmation, caller)
+  await confirmEnrolment(session, confirmation, caller) // is repeated
   await databasePool().query('UPDATE second_factors SET failures = 9')
   const given = [
     { code: '0' }, // the tenth wrong code
@@ -201,7 +210,8 @@ async function useSecondFactor(userId: string): Promise<void> {
   ]
   for (const each of given) {
     const { challenge } = makeChallenge((await findFactor(userId))!)
-    await signInWithSecondFactor(challenge, each, caller).catch(nothing)
+    await signInWithSecondFactor(challenge, each, browser).catch(nothing)
+    await signInWithSecondFactor(challenge, each, browser).catch(nothing) // is repeated
   }
   await recoveryCodesLeft({ id: userId, attempts: 1 })
   await databasePool().query('UPDATE second_factors SET last_step = 0')

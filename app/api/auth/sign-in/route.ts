@@ -16,9 +16,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       throw error
     })
 
-    const { userId, sessionId, knownBrowser, ...tokens } = signedIn
+    const { userId, sessionId, isRepeated, knownBrowser, ...tokens } = signedIn
     addToLog({ userId, sessionId })
-    after(() => mailNewDevice({ userId, sessionId }, caller))
+    after(() => mailNewDevice({ userId, sessionId, isRepeated }, caller))
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
 
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })

@@ -17,14 +17,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     // after a wrong code too, because many of them cause a notice
     if (sendsMail()) after(sendAfterRequest)
 
-    const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(
-      challenge,
-      given,
-      caller,
-    )
+    const { userId, sessionId, isRepeated, knownBrowser, ...tokens } =
+      await signInWithSecondFactor(challenge, given, caller)
 
     addToLog({ userId, sessionId })
-    after(() => mailNewDevice({ userId, sessionId }, caller))
+    after(() => mailNewDevice({ userId, sessionId, isRepeated }, caller))
 
     setCookies([
       ...sessionCookies(tokens),
