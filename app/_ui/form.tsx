@@ -20,7 +20,10 @@ const longWaitSeconds = 60 // after `maxRetries` failed retries
  * The error of a field. Each attempt creates a new object, which moves the focus to the
  * field again.
  */
-export type Problem = { field: 'email' | 'password' | 'code'; text: string }
+export type Problem = {
+  field: 'email' | 'current' | 'password' | 'code'
+  text: string
+}
 
 /**
  * The state of a form: its attempts, the wait before a retry, and the error of a field.
@@ -96,6 +99,8 @@ type Properties = PageTexts & {
   form: FormState
   texts: Messages & { sending: string; early?: string; slow?: string }
   title: string
+  /** The element of `title`. By default, `h1`. */
+  heading?: 'h1' | 'h2'
   /** The title of the browser tab. By default, `title`. */
   tab?: string
   intro?: React.ReactNode
@@ -121,6 +126,7 @@ export function Form({
   shared,
   texts,
   title,
+  heading: Heading = 'h1',
   tab = title,
   intro,
   submit,
@@ -154,7 +160,7 @@ export function Form({
     <>
       <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? tab} – ${app}`}</title>
       {message && showBanner(message, form, shared, language)}
-      <h1>{title}</h1>
+      <Heading>{title}</Heading>
       {intro}
       <form
         className="form"

@@ -89,3 +89,23 @@ export function RecoveryCodes(
     </Screen>
   )
 }
+
+/**
+ * What follows a set-up whose response was lost: the recovery codes can't be shown,
+ * because they are not stored.
+ */
+export function LostRecoveryCodes({
+  app,
+  texts,
+}: Pick<Properties, 'texts'> & { app: string }) {
+  return (
+    <Screen app={app} title={texts.lost} icon="unclear" focus>
+      <p>{texts.lostBody}</p>
+      <div className="actions">
+        <a className="button" href="/account?change=newCodes">
+          {texts.actions.newCodes}
+        </a>
+      </div>
+    </Screen>
+  )
+}

@@ -4,6 +4,7 @@ import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/screen'
 import { Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
+import * as routes from '@/lib/contract/routes'
 import { canChangePassword } from '@/lib/password/change'
 import { findStartedEnrolment } from '@/lib/second-factor/change'
 import { findSecondFactor } from '@/lib/second-factor/find'
@@ -20,8 +21,7 @@ import { Sessions } from './sessions'
 
 type Factor = Awaited<ReturnType<typeof findSecondFactor>>
 
-/** The errors of the password form. Null: no error. */
-type FieldErrors = React.ComponentProps<typeof PasswordForm>['errors']
+type FormError = React.ComponentProps<typeof PasswordForm>['rejection']
 
 /**
  * A user's account. Without a valid JWT, redirects to the home page, which renews the
@@ -32,7 +32,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   const token = readCookie(requestHeaders, 'session')
   const session = token ? await lookUp('a session', findSession(token)) : null
   const { change, done, problem } = await searchParams
-  if (!session) redirect(makeRenewalUrl(change))
+  if (!session) redirect(makeRenewalUrl({ change, done }))
 
   const sessions = await lookUp('the sessions', listSessions(session))
   const hasPassword =
@@ -60,23 +60,30 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     )
   }
 
-  const { account, reset } = pageTexts
+  const { account, reset, shared } = pageTexts
   const locale = readLocale(requestHeaders)
-  const errors = {
-    current: findText(problem, { wrong: account.wrong }),
-    password: findText(problem, reset.issues),
-  }
+  const rejection =
+    readRejection('current', findText(problem, { wrong: account.wrong })) ??
+    readRejection('password', findText(problem, reset.issues))
+  const success = problem === undefined ? findText(done, account.done) : null
+  const otherError = findText(problem, account.problems)
+  const mark = otherError ? shared.errorPrefix : success ? `${success} ` : ''
+  const tab = `${mark}${account.title}`
 
   return (
     <>
-      <Outcome
-        texts={pageTexts}
-        success={findText(done, account.done)}
-        fieldErrors={errors}
-        otherError={findText(problem, account.problems)}
-      />
+      {otherError && (
+        <div className="banner failed" role="alert">
+          <p>{otherError}</p>
+        </div>
+      )}
+      {success && <p className="success">{success}</p>}
       <User texts={pageTexts} email={session.email} />
-      <Password {...{ hasPassword, errors }} texts={pageTexts} email={session.email} />
+      {hasPassword ? (
+        <Password {...{ tab, rejection }} texts={pageTexts} email={session.email} />
+      ) : (
+        <Organization tab={tab} texts={pageTexts} />
+      )}
       <FactorState {...{ factor, changes, locale }} texts={account.factor} />
       <Sessions
         {...{ sessions, locale }}
@@ -88,8 +95,11 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
 }
 
 /** Returns the URL that renews the session, and then opens this page again. */
-function makeRenewalUrl(change: unknown): string {
-  const query = typeof change === 'string' ? `?${new URLSearchParams({ change })}` : ''
+function makeRenewalUrl(parameters: Record<string, unknown>): string {
+  const kept = Object.entries(parameters).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, value]] : [],
+  )
+  const query = kept.length > 0 ? `?${new URLSearchParams(kept)}` : ''
   return `/?${new URLSearchParams({ next: `/account${query}` })}`
 }
 
@@ -102,6 +112,11 @@ function listChanges(factor: Factor | null): Change[] {
 /** Returns the text for a parameter, or null. */
 function findText(name: unknown, among: Record<string, string>): string | null {
   return typeof name === 'string' && Object.hasOwn(among, name) ? among[name]! : null
+}
+
+/** Returns the error of a field, or null. */
+function readRejection(field: 'current' | 'password', text: string | null): FormError {
+  return text === null ? null : { field, text }
 }
 
 /** The page that makes a change of the second factor. */
@@ -127,34 +142,6 @@ function ChangePage({
   )
 }
 
-/** The title of the page, and the outcome of the form that led here. */
-function Outcome({
-  texts: { app, account, shared },
-  success,
-  fieldErrors,
-  otherError,
-}: {
-  texts: Texts
-  success: string | null
-  fieldErrors: FieldErrors
-  otherError: string | null
-}) {
-  const hasError = Boolean(fieldErrors.current || fieldErrors.password || otherError)
-  const done = success ? `${success} ` : ''
-
-  return (
-    <>
-      <title>{`${hasError ? shared.errorPrefix : done}${account.title} – ${app}`}</title>
-      {otherError && (
-        <div className="banner failed" role="alert">
-          <p>{otherError}</p>
-        </div>
-      )}
-      {success && <p className="success">{success}</p>}
-    </>
-  )
-}
-
 function User({ texts: { account, home }, email }: { texts: Texts; email: string }) {
   return (
     <>
@@ -173,31 +160,37 @@ function User({ texts: { account, home }, email }: { texts: Texts; email: string
 }
 
 function Password({
-  texts: { account, passwordField, reset, shared },
-  hasPassword,
-  email,
-  errors,
+  texts: { app, account, language, passwordField, reset, secondFactor, shared },
+  ...properties
 }: {
   texts: Texts
-  hasPassword: boolean
+  tab: string
   email: string
-  errors: FieldErrors
+  rejection: FormError
 }) {
   return (
     <section className="part">
+      <PasswordForm
+        {...{ app, language, shared }}
+        {...properties}
+        texts={{
+          ...{ account, passwordField, reset },
+          emptyCurrent: secondFactor.empty.password,
+        }}
+        minLength={env().PASSWORD_MIN_LENGTH}
+        paths={{ scripted: routes.changePassword.path, plain: routes.updateAccount.path }}
+      />
+    </section>
+  )
+}
+
+/** Tells users without a password how they sign in. */
+function Organization({ texts: { app, account }, tab }: { texts: Texts; tab: string }) {
+  return (
+    <section className="part">
+      <title>{`${tab} – ${app}`}</title>
       <h2>{account.password}</h2>
-      {hasPassword ? (
-        <PasswordForm
-          {...{ email, errors }}
-          texts={{ ...passwordField, current: account.current, change: account.change }}
-          label={reset.label}
-          hint={reset.hint}
-          prefix={shared.errorPrefix}
-          minLength={env().PASSWORD_MIN_LENGTH}
-        />
-      ) : (
-        <p>{account.organization}</p>
-      )}
+      <p>{account.organization}</p>
     </section>
   )
 }

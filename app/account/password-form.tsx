@@ -1,63 +1,120 @@
 'use client'
 
 import { Field } from '@/app/_ui/field'
-import { PasswordField } from '@/app/_ui/password-field'
+import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
+import {
+  checkNewPassword,
+  describeIssue,
+  NewPasswordField,
+} from '@/app/_ui/new-password-field'
+import { type Outcome, post } from '@/app/_ui/post'
 import { UserName } from '@/app/_ui/user-name'
-import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 
-type Properties = {
-  texts: Texts['passwordField'] & Pick<Texts['account'], 'current' | 'change'>
-  /** `label`, `hint` and `minLength` are for the field of the new password. */
-  label: string
-  hint: string
-  prefix: string
+type Properties = PageTexts & {
+  texts: Pick<Texts, 'account' | 'passwordField' | 'reset'> & { emptyCurrent: string }
+  /** The title of the browser tab. */
+  tab: string
   email: string
   minLength: number
-  /** The errors of the two fields. Null: no error. */
-  errors: { current: string | null; password: string | null }
+  /** The paths of the form with scripts and without. */
+  paths: { scripted: string; plain: string }
+  /** The error of a form that was sent without scripts. */
+  rejection: Problem | null
 }
 
-/**
- * The form that changes the password. It works without scripts, which only add a button
- * that shows the password.
- */
-export function PasswordForm({
-  texts,
-  label,
-  hint,
-  prefix,
-  email,
-  minLength,
-  errors,
-}: Properties) {
+/** The form that changes the password. It works without scripts, too. */
+export function PasswordForm(properties: Properties) {
+  const { app, language, shared, texts, tab, email, minLength, rejection } = properties
+  const { account } = texts
+  const form = useForm(true, rejection)
+  const submit = useChange(form, properties)
+
+  const problem = (field: Problem['field']) =>
+    form.problem?.field === field ? form.problem : null
+
   return (
-    <form className="form" method="post" action={routes.updateAccount.path}>
+    <Form
+      {...{ form, app, language, shared }}
+      texts={composeMessages(account)}
+      title={account.password}
+      tab={form.problem ? account.title : tab}
+      heading="h2"
+      submit={account.change}
+      action={properties.paths.plain}
+      scripts="data-prefers-script"
+      onSubmit={submit}
+    >
       <UserName email={email} />
       <Field
-        {...{ prefix }}
         id="current"
-        label={texts.current}
         type="password"
-        required
-        error={errors.current}
-        autoFocus={Boolean(errors.current)}
+        label={account.current}
+        prefix={shared.errorPrefix}
+        error={problem('current')?.text}
+        autoFocus={Boolean(problem('current'))}
+        readOnly={form.pending}
+        enterKeyHint="next"
         autoComplete="current-password"
       />
-      <PasswordField
-        {...{ texts, label, hint, prefix }}
-        error={errors.password}
-        autoFocus={Boolean(errors.password)}
-        pending={false}
-        required
-        autoComplete="new-password"
-        {...{
-          passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;`,
-        }}
+      <NewPasswordField
+        {...{ minLength, app, email }}
+        texts={{ ...texts.reset, ...texts.passwordField }}
+        prefix={shared.errorPrefix}
+        problem={problem('password')}
+        pending={form.pending}
       />
-      <button className="button wide" type="submit">
-        {texts.change}
-      </button>
-    </form>
+    </Form>
   )
+}
+
+/** Returns the function that sends the form. */
+function useChange(
+  form: ReturnType<typeof useForm>,
+  { app, email, minLength, paths, texts }: Properties,
+) {
+  async function submit(): Promise<void> {
+    const currentPassword = form.input('current')!.value
+    const password = form.input('password')!.value
+    const outcome = await form.send(findWrong(currentPassword, password), () =>
+      post(paths.scripted, { currentPassword, password }),
+    )
+
+    if (outcome?.kind === 'rejected') return showRejection(outcome, password)
+    if (outcome?.kind === 'done') location.replace('/account?done=changed')
+  }
+
+  function findWrong(currentPassword: string, password: string): Problem | null {
+    if (!currentPassword) return { field: 'current', text: texts.emptyCurrent }
+
+    return checkNewPassword(password, minLength, texts.reset)
+  }
+
+  function showRejection(
+    { code, issue }: Outcome & { kind: 'rejected' },
+    password: string,
+  ): void {
+    // The JWT may have expired, which the form without scripts accepts.
+    if (code === 'SESSION_INVALID') {
+      form.element.current!.submit()
+      return
+    }
+
+    if (issue?.path[0] !== 'password') {
+      form.setProblem({ field: 'current', text: texts.account.wrong })
+      return
+    }
+
+    form.setProblem(describeIssue(issue, texts.reset, password, `${email} ${app}`))
+  }
+
+  return submit
+}
+
+function composeMessages({ factor, problems }: Texts['account']) {
+  const { sending, limited, unavailable, unknown, failed } = factor
+  return {
+    ...{ sending, limited, unavailable, failed },
+    unknown: { ...unknown, body: problems.unknown },
+  }
 }

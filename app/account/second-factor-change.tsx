@@ -8,7 +8,7 @@ import { type Content, type Outcome, post } from '@/app/_ui/post'
 import { UserName } from '@/app/_ui/user-name'
 import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
-import { NewSecret, RecoveryCodes } from './new-factor'
+import { LostRecoveryCodes, NewSecret, RecoveryCodes } from './new-factor'
 
 type Properties = PageTexts & {
   texts: Texts['account'] & Texts['secondFactor'] & Texts['account']['factor']
@@ -36,6 +36,8 @@ export function SecondFactorChange(properties: Properties) {
   const { app, language, shared, texts, email, change } = properties
   const { form, started, doneUrl, submit } = useChange(properties)
 
+  if (started?.recoveryCodes?.length === 0)
+    return <LostRecoveryCodes {...{ app, texts }} />
   if (started?.recoveryCodes)
     return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
 

@@ -11,6 +11,8 @@ import type { Texts } from '@/lib/texts/en'
 type Properties = PageTexts & {
   texts: Texts['forgot']
   sentNoAddress: boolean
+  /** The path of the form without scripts. */
+  action: string
   /** Where the user goes after the sign-in. Null: to the dashboard. */
   next: string | null
 }
@@ -20,7 +22,7 @@ type Properties = PageTexts & {
  * no valid address.
  */
 export function ForgotForm(properties: Properties) {
-  const { app, language, shared, texts, sentNoAddress, next } = properties
+  const { app, language, shared, texts, sentNoAddress, action, next } = properties
   const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
   const form = useForm(true, sentNoAddress ? noAddress() : null)
 
@@ -39,11 +41,10 @@ export function ForgotForm(properties: Properties) {
 
   return (
     <Form
-      {...{ form, app, language, shared, texts }}
+      {...{ form, app, language, shared, texts, action }}
       title={texts.title}
       intro={<p>{texts.body}</p>}
       submit={texts.submit}
-      action={routes.sendResetLink.path}
       onSubmit={submit}
     >
       {next && <input type="hidden" name="next" value={next} />}

@@ -1,6 +1,7 @@
 import { notFound } from 'next/navigation'
 import type { PageTexts } from '@/app/_ui/form'
 import { Screen } from '@/app/_ui/screen'
+import * as routes from '@/lib/contract/routes'
 import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { env, sendsMail } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
@@ -30,6 +31,7 @@ export default async function ForgotPasswordPage({
       {...{ app, language, shared, next }}
       texts={forgot}
       sentNoAddress={invalid !== undefined}
+      action={routes.sendResetLink.path}
     />
   )
 }

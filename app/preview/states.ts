@@ -71,6 +71,11 @@ const unavailable = (seconds: number) =>
 const failed = rejection(500, { code: 'INTERNAL_ERROR' })
 const accepted = acceptance({ token: 'x', refreshToken: 'x' })
 
+const tenCodes = Array.from(
+  { length: 10 },
+  (_, index) => `7K3M9Q-XAT2VD-HB5RW8-0FJCN${index}`,
+)
+
 const submitButton = 'button[type=submit]'
 const retryButton = '.actions button'
 const stillSending = 'p[role=status] > span:not([class])'
@@ -353,6 +358,11 @@ export const states: Record<string, State> = {
   'account: wrong password': account('?problem=wrong'),
   'account: new password rejected': account('?problem=too_guessable'),
   'account: too many attempts': account('?problem=limited'),
+  'account: wrong password, with scripts': newPasswordSent(
+    rejection(400, { code: 'SIGN_IN_INVALID' }),
+    '#current-error',
+  ),
+  'account: outcome unknown': newPasswordSent('lost', '.banner'),
   'account: no password': account('', 'sso'),
   'account: second factor': account('', 'factor'),
   'account: set up, password': setUp([]),
@@ -364,6 +374,17 @@ export const states: Record<string, State> = {
       ['see', '.codes'],
     ]),
     title: 'Save your recovery codes',
+  },
+  'account: set up, recovery codes were lost': {
+    ...setUp(
+      [
+        ['fill', '#code', '123456'],
+        ['press', submitButton],
+        ['see', '.icon.unclear'],
+      ],
+      [],
+    ),
+    title: 'Your recovery codes weren’t shown',
   },
   'account: switch off, wrong': {
     ...factorSent(invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'), '#code-error', [
@@ -488,13 +509,9 @@ function factorSent(response: Mock, until: string, before: Step[] = []): State {
 }
 
 /** The set-up of an authenticator app. Sends the password if there are more steps. */
-function setUp(steps: Step[]): State {
+function setUp(steps: Step[], recoveryCodes = tenCodes): State {
   const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
   const uri = `otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=${secret}`
-  const recoveryCodes = Array.from(
-    { length: 10 },
-    (_, index) => `7K3M9Q-XAT2VD-HB5RW8-0FJCN${index}`,
-  )
 
   const password: Step[] = [
     ['fill', '#password', typed],
@@ -510,6 +527,20 @@ function setUp(steps: Step[]): State {
       [routes.confirmSecondFactor.path]: acceptance({ recoveryCodes }),
     },
     steps: steps.length > 0 ? [...password, ...steps] : [],
+  }
+}
+
+/** The account page after its password form was sent. */
+function newPasswordSent(response: Mock, until: string): State {
+  return {
+    ...account(''),
+    mocks: { [routes.changePassword.path]: response },
+    steps: [
+      ['fill', '#current', typed],
+      ['fill', '#password', typed],
+      ['press', `form:has(#password) ${submitButton}`],
+      ['see', until],
+    ],
   }
 }
 

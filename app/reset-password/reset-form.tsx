@@ -4,14 +4,17 @@ import { useLayoutEffect } from 'react'
 import { Address } from '@/app/_ui/address'
 import { isRetryable, markPageReady, type Step } from '@/app/_ui/attempts'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
+import {
+  checkNewPassword,
+  describeIssue,
+  NewPasswordField,
+} from '@/app/_ui/new-password-field'
 import { post } from '@/app/_ui/post'
 import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
 import { UserName } from '@/app/_ui/user-name'
 import type { Issue } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
-import { formatIssue } from '@/lib/password/format'
 import type { Texts } from '@/lib/texts/en'
-import { NewPasswordField } from './new-password-field'
 import { type Ending, ResetResult } from './reset-result'
 
 type Properties = PageTexts & {
@@ -88,18 +91,15 @@ function useReset(
     if (!token) return
 
     const password = form.input('password')!.value
-    const issue = formatIssue(password, minLength)
-    const wrong = issue && (password ? texts.issues[issue] : texts.emptyPassword)
-    const outcome = await form.send(
-      wrong ? { field: 'password', text: wrong } : null,
-      () => post(routes.resetPassword.path, { token, password }),
+    const outcome = await form.send(checkNewPassword(password, minLength, texts), () =>
+      post(routes.resetPassword.path, { token, password }),
     )
     if (!outcome || isRetryable(outcome)) return
 
     const rejected = findPasswordIssue(outcome)
     if (rejected) {
-      const text = describeIssue(rejected, texts, password, `${email ?? ''} ${app}`)
-      return form.setProblem({ field: 'password', text })
+      const names = `${email ?? ''} ${app}`
+      return form.setProblem(describeIssue(rejected, texts, password, names))
     }
 
     forgetSecret('token')
@@ -124,21 +124,6 @@ function findPasswordIssue(step: Step): Issue | undefined {
   return step.kind === 'rejected' && step.issue?.path[0] === 'password'
     ? step.issue
     : undefined
-}
-
-/** Returns the error of a rejected password. `names`: of the user and of the product. */
-function describeIssue(
-  { code }: Issue,
-  texts: Texts['reset'],
-  password: string,
-  names: string,
-): string {
-  // Shorter words, such as `com`, are part of many passwords by chance.
-  const words = names.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu)
-  const includesName = words?.some((word) => password.toLowerCase().includes(word))
-  if (code === 'too_guessable' && includesName) return texts.personal
-
-  return (texts.issues as Record<string, string>)[code] ?? texts.otherIssue
 }
 
 /** Returns how the reset has ended, or null. */

@@ -149,8 +149,10 @@ async function goOn(page: Page): Promise<void> {
   const field = page.locator('#password:visible:not([readonly])')
   if (await field.count()) await field.press('End')
   if (await field.count()) await field.pressSequentially('x')
-  // an earlier click may have removed the button
-  for (const button of await page.locator('main button:visible').elementHandles())
+  // A form without the class would open another page. An earlier click may have removed
+  // a button.
+  const buttons = page.locator('main button:visible:not(form:not(.form) button)')
+  for (const button of await buttons.elementHandles())
     await button.evaluate((element: HTMLElement) => element.click())
   await page.waitForTimeout(100)
 }

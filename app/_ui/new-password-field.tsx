@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
-import type { Problem } from '@/app/_ui/form'
-import { PasswordField } from '@/app/_ui/password-field'
+import type { Issue } from '@/lib/contract/errors'
 import { formatIssue } from '@/lib/password/format'
 import type { Texts } from '@/lib/texts/en'
+import type { Problem } from './form'
+import { PasswordField } from './password-field'
 import type { Question } from './strength-worker'
 
 const debounceMs = 350 // the pause in typing after which the password is rated
@@ -46,6 +47,7 @@ export function NewPasswordField(properties: Properties) {
       label={texts.label}
       hint={texts.hint}
       error={problem?.text}
+      autoFocus={Boolean(problem)}
       ref={input}
       autoComplete="new-password"
       enterKeyHint="done"
@@ -73,6 +75,36 @@ export function NewPasswordField(properties: Properties) {
       </p>
     </PasswordField>
   )
+}
+
+/** Returns the error of a password whose format is wrong, or null. */
+export function checkNewPassword(
+  password: string,
+  minLength: number,
+  texts: Texts['reset'],
+): Problem | null {
+  const issue = formatIssue(password, minLength)
+  return issue && wrong(password ? texts.issues[issue] : texts.emptyPassword)
+}
+
+const wrong = (text: string): Problem => ({ field: 'password', text })
+
+/**
+ * Returns the error of a password that the server has rejected. `names`: of the user and
+ * of the product.
+ */
+export function describeIssue(
+  { code }: Issue,
+  texts: Texts['reset'],
+  password: string,
+  names: string,
+): Problem {
+  // Shorter words, such as `com`, are part of many passwords by chance.
+  const words = names.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu)
+  const includesName = words?.some((word) => password.toLowerCase().includes(word))
+  if (code === 'too_guessable' && includesName) return wrong(texts.personal)
+
+  return wrong((texts.issues as Record<string, string>)[code] ?? texts.otherIssue)
 }
 
 /** Rates a password after a pause in typing. Null: no rating. */
