@@ -16,7 +16,12 @@ export type Content = {
   returnTo?: string | undefined
 }
 
-export type Sent = { requestId?: string | undefined; response: Promise<Response> }
+export type Sent = {
+  requestId?: string | undefined
+  /** The `Idempotency-Key`, if any. */
+  key?: string | undefined
+  response: Promise<Response>
+}
 
 type Body = Content & {
   ok?: boolean
@@ -26,11 +31,14 @@ type Body = Content & {
   outcome?: 'unknown'
 }
 
-/** Posts JSON or a form to a route of this site. Never retries or throws. */
-export async function post(path: string, body: unknown): Promise<Outcome> {
+/**
+ * Posts JSON or a form to a route of this site. `key`: its `Idempotency-Key`, if any. Never
+ * retries or throws.
+ */
+export async function post(path: string, body: unknown, key?: string): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }
   try {
-    return await readOutcome(window.sendJson(path, body))
+    return await readOutcome(window.sendJson(path, body, key))
   } catch {
     return { kind: 'failed' } // nothing was sent
   }

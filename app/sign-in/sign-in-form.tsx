@@ -85,6 +85,7 @@ function useSignIn({
   const firstField = emailFirst ? 'email' : 'password'
   const form = useForm(true, rejection ? { field: firstField, text: rejection } : null)
   const { stage, enter } = useStage(emailFirst ? 'email' : 'both', form)
+  const key = useKey(form)
 
   async function submit(): Promise<void> {
     const email = cleanEmail(form.input('email')!.value)
@@ -113,11 +114,15 @@ function useSignIn({
     const missing: Problem | null = password
       ? null
       : { field: 'password', text: texts.emptyPassword }
-    const outcome = await form.send(wrong ?? missing, () =>
-      post(routes.signIn.path, { email, password }),
-    )
+    const outcome = await form.send(wrong ?? missing, () => {
+      key.current ??= window.newKey()
+      return post(routes.signIn.path, { email, password }, key.current)
+    })
 
-    if (outcome?.kind === 'rejected') form.setProblem(readProblem(outcome, texts))
+    if (outcome?.kind === 'rejected') {
+      key.current = undefined
+      form.setProblem(readProblem(outcome, texts))
+    }
     if (outcome?.kind !== 'done') return
     if (outcome.code === 'SECOND_FACTOR_REQUIRED')
       return location.replace(signInPageUrl('/sign-in', next))
@@ -127,6 +132,22 @@ function useSignIn({
   }
 
   return { form, stage, enter, submit }
+}
+
+/** The `Idempotency-Key` of the form, until a rejection or a change of a field. */
+function useKey({ element }: FormState) {
+  const key = useRef<string>(undefined)
+
+  useEffect(() => {
+    const form = element.current
+    const forget = () => {
+      key.current = undefined
+    }
+    form?.addEventListener('input', forget)
+    return () => form?.removeEventListener('input', forget)
+  }, [element])
+
+  return key
 }
 
 /** The stage of the form. Another stage moves the focus to its field. */

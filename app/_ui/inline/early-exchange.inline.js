@@ -9,7 +9,7 @@
   ).dataset
 
   if (!code || !navigator.onLine) return
-  window.earlyExchange = window.sendJson(path, { code })
+  window.earlyExchange = window.sendJson(path, { code }, window.newKey())
   window.earlyExchange.response.then(leave).catch(() => {}) // sso-landing.tsx shows the outcome
 
   /** @param {Response} response */

@@ -11,7 +11,13 @@
     return controller.signal
   }
 
-  window.sendJson = (path, body) => {
+  window.newKey = () => {
+    const bytes = crypto.getRandomValues(new Uint8Array(16))
+    const text = btoa(String.fromCharCode(...bytes)) // with "==" at the end
+    return text.replaceAll('+', '-').replaceAll('/', '_').slice(0, -2)
+  }
+
+  window.sendJson = (path, body, key) => {
     // Made here, so that a request without a response has an ID too. On plain http,
     // `randomUUID` is undefined.
     const requestId = crypto.randomUUID?.()
@@ -19,6 +25,7 @@
     const headers = {
       Accept: 'application/json',
       ...(requestId && { 'X-Request-Id': requestId }),
+      ...(key && { 'Idempotency-Key': key }),
     }
     const isForm = body instanceof URLSearchParams
     if (!isForm) headers['Content-Type'] = 'application/json'
@@ -31,6 +38,6 @@
       body: isForm ? body : JSON.stringify(body),
       signal: window.abortAfter(postMs),
     })
-    return { requestId, response }
+    return { requestId, key, response }
   }
 })()

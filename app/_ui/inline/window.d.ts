@@ -28,8 +28,14 @@ interface Window {
   /** The secrets of the page's URL, until app/_ui/url-secret.ts takes them. */
   urlSecrets?: Partial<Record<'code' | 'token', string>>
 
-  /** Posts JSON or a form, with a time limit. */
-  sendJson: (path: string, body: unknown) => import('../post').Sent
+  /** Posts JSON or a form, with a time limit. `key`: its `Idempotency-Key`, if any. */
+  sendJson: (path: string, body: unknown, key?: string) => import('../post').Sent
+
+  /**
+   * Returns a new `Idempotency-Key`. A browser may repeat a POST whose response is lost,
+   * and then gets the answer of the first. Keep it in memory only.
+   */
+  newKey: () => string
 
   /** Returns a signal that aborts a request after a time limit. */
   abortAfter: (ms: number) => AbortSignal

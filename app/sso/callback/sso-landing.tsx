@@ -50,6 +50,7 @@ type Properties = PageTexts & {
 
 // module state, because React runs effects twice in development
 let firstAttempt: Promise<Outcome> | undefined
+let key: string | undefined // of every attempt with the code
 
 /**
  * Exchanges the code in the URL. The response sets the session cookies. Then opens the
@@ -106,6 +107,7 @@ function useLanding({ destination, hasCode, hasSession }: Properties) {
       return
     }
 
+    key ??= window.earlyExchange?.key
     firstAttempt ??= window.earlyExchange
       ? readOutcome(window.earlyExchange)
       : exchange(code, destination)
@@ -144,7 +146,8 @@ function useExistingSession(destination: string) {
 }
 
 async function exchange(code: string, destination: string): Promise<Outcome> {
-  const outcome = await post(routes.exchangeSsoCode.path, { code })
+  key ??= window.newKey()
+  const outcome = await post(routes.exchangeSsoCode.path, { code }, key)
 
   // `replace` makes the Back button skip this page
   if (outcome.kind === 'done') location.replace(destination)
