@@ -175,7 +175,7 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await type(password(page), user.password)
   await page.keyboard.press('Enter')
   await expect(heading(page)).toHaveText(secondFactor.title)
-  expect(await keepCookies(page)).toEqual(['challenge'])
+  expect(await keepCookies(page)).toEqual(['browser', 'challenge'])
   await page.reload()
   await expect(page.getByText(user.email)).toBeVisible()
   expect(await problemsOf(page)).toEqual([])
@@ -189,7 +189,7 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await type(code(page), used)
   await page.keyboard.press('Enter')
   await page.waitForURL(`${server.url}/account`)
-  expect(await keepCookies(page)).toEqual(['known', 'refresh', 'session'])
+  expect(await keepCookies(page)).toEqual(['browser', 'known', 'refresh', 'session'])
 
   await press(link(factor.actions.switchOff))
   await type(password(page), user.password)
@@ -271,7 +271,7 @@ test('after the second step has expired, the user can start again with the same 
   await keepCookies(page)
   await page.getByRole('link', { name: 'Use another account' }).click()
   await expect(page.locator('#email')).toHaveValue('')
-  expect(await keepCookies(page)).toEqual(['ask'])
+  expect(await keepCookies(page)).toEqual(['ask', 'browser'])
 })
 
 test('without scripts, asks the user to turn on JavaScript', async ({

@@ -1,0 +1,60 @@
+import { createServer, request } from 'node:http'
+import { listen } from './listen'
+
+export type DroppingProxy = {
+  url: string
+  /** Sets the URL of the server behind the proxy. */
+  forwardTo: (url: string) => void
+  /** Drops the next response to a POST to this path, after the server has sent it. */
+  dropNext: (path: string) => void
+  /** Returns how many POSTs to the path have arrived since `dropNext`. */
+  count: () => number
+  stop: () => Promise<void>
+}
+
+/**
+ * Starts a proxy that can close a connection instead of passing a response on. A browser
+ * then sends the request again, if the connection was open before.
+ */
+export async function startDroppingProxy(): Promise<DroppingProxy> {
+  let upstream = new URL('http://localhost')
+  let dropped: string | null = null
+  let path: string | null = null
+  let count = 0
+
+  const server = createServer((incoming, response) => {
+    const { method, headers, url = '/' } = incoming
+    const isCounted = method === 'POST' && url.split('?')[0] === path
+    if (isCounted) count++
+
+    const { hostname, port } = upstream
+    const forwarded = request(
+      { hostname, port, method, path: url, headers },
+      (answer) => {
+        if (isCounted && dropped === path) {
+          dropped = null
+          answer.resume().once('end', () => incoming.socket.destroy())
+          return
+        }
+        response.writeHead(answer.statusCode!, answer.rawHeaders)
+        answer.pipe(response)
+      },
+    )
+    forwarded.once('error', () => incoming.socket.destroy())
+    incoming.pipe(forwarded)
+  })
+  const { url, stop } = await listen(server)
+
+  return {
+    url: url.replace('127.0.0.1', 'localhost'),
+    forwardTo: (to) => {
+      upstream = new URL(to)
+    },
+    dropNext: (next) => {
+      dropped = path = next
+      count = 0
+    },
+    count: () => count,
+    stop,
+  }
+}
