@@ -138,10 +138,10 @@ function send(response, status, title, html = '') {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
     // form-action includes the login because the sign-out redirects there
-    'Content-Security-Policy': `default-src 'none'; form-action 'self' ${login.LOGIN_URL}; frame-ancestors 'none'`,
+    'Content-Security-Policy': `default-src 'none'; img-src data:; form-action 'self' ${login.LOGIN_URL}; frame-ancestors 'none'`,
   })
   response.end(
-    `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>${html}</html>\n`,
+    `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>${title}</title><h1>${title}</h1>${html}</html>\n`,
   )
 }
 
