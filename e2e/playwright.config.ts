@@ -23,6 +23,7 @@ export default defineConfig({
     { name: 'faults', testDir: './faults', workers: 1, timeout: 240_000 }, // races need the processors for themselves
     { name: 'pages', testDir: './pages' },
     { name: 'providers', testDir: './providers', workers: 1, timeout: 240_000 }, // third-party servers and commands start
+    { name: 'browsers', testDir: './browsers', workers: 1, timeout: 120_000 }, // Firefox and WebKitGTK, outside CI
     { name: 'builds', testDir: './builds', workers: 2, timeout: 300_000 }, // builds, installations and development servers
   ],
 })

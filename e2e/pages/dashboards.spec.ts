@@ -1,9 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
-import { project } from '../../bin/dev/local'
 import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
 import * as routes from '../../lib/contract/routes'
-import { addClient, secretOf } from '../support/browsers/dashboard'
 import { connectSaml, requestIdIn } from '../support/browsers/saml-visitor'
 import { addTestConnection } from '../support/databases/connection'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
@@ -21,25 +19,23 @@ import {
 import { startSamlPages } from '../support/providers/saml-pages'
 import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret, newAddress } from '../support/secrets'
+import { type Example, startDashboard } from '../support/servers/examples'
 import { preload } from '../support/servers/preload'
-import { type Program, startProgram } from '../support/servers/program'
 import { freePort, type Server, startServer } from '../support/servers/server'
 
 // The example dashboard on 127.0.0.1. For browsers, this is another site than the login
 // on localhost.
 
-type Dashboard = Program & { url: string }
-
 let login: Server
 let settings: Record<string, string>
 /** Sign-ins that begin at the login lead to this dashboard. */
-let dashboard: Dashboard
-let other: Dashboard
+let dashboard: Example
+let other: Example
 /**
  * By the clock of this dashboard, each JWT expires in 30 seconds, so it renews the
  * session at each page.
  */
-let late: Dashboard
+let late: Example
 let oidc: LocalProvider
 let samlPages: Awaited<ReturnType<typeof startSamlPages>>
 let samlSlug: string
@@ -60,9 +56,9 @@ test.beforeAll(async ({ sql }) => {
     DASHBOARD_URL: first,
   }
   login = await startServer(settings)
-  dashboard = await startDashboard(sql, first)
-  other = await startDashboard(sql, second)
-  late = await startDashboard(sql, third, {
+  dashboard = await startDashboard(sql, login.url, first)
+  other = await startDashboard(sql, login.url, second)
+  late = await startDashboard(sql, login.url, third, {
     ...preload('shifted-clock.mjs'),
     CLOCK_SHIFT_SECONDS: String(12 * 3600 - 30),
   })
@@ -106,30 +102,6 @@ test.beforeEach(({ page }) => {
       for (const value of searchParams.getAll(name)) keepSecret(value)
   })
 })
-
-async function startDashboard(
-  sql: Sql,
-  url: string,
-  more: Record<string, string> = {},
-): Promise<Dashboard> {
-  const slug = `dash-${randomBytes(6).toString('hex')}`
-  await addClient(sql, slug, [`${url}/callback`])
-  const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
-  const environment = {
-    LOGIN_URL: login.url,
-    CLIENT_ID: slug,
-    CLIENT_SECRET: secretOf(slug),
-    PORT: new URL(url).port,
-    CHECK_SECONDS: '0',
-    ...more,
-  }
-  const program = await startProgram(
-    [process.execPath, `${project}examples/dashboard/server.js`],
-    respond,
-    environment,
-  )
-  return { ...program, url }
-}
 
 async function enterEmail(page: Page, email: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Email address' }).fill(email)

@@ -8,8 +8,8 @@ import { addWidget, type ListedWidget, listWidgets } from '../../lib/widget/mana
 import { closeContext } from '../support/browsers/close-context'
 import { test as base, expect, type TestServer } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
+import { type Example, startWidget } from '../support/servers/examples'
 import { listen } from '../support/servers/listen'
-import { type Program, startProgram } from '../support/servers/program'
 import { freePort } from '../support/servers/server'
 
 /**
@@ -28,23 +28,14 @@ const test = base.extend({
 // than the login on localhost.
 
 let login: TestServer
-let widgetServer: Program & { url: string }
+let widgetServer: Example
 let widget: ListedWidget & { token: string }
 let customer: { url: string; html: string; stop: () => Promise<void> }
 let stranger: { url: string; html: string; stop: () => Promise<void> }
 
 test.beforeAll(async ({ serverWith }) => {
   login = await serverWith()
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
-  const environment = { LOGIN_URL: login.url, PORT: String(port) }
-  const program = await startProgram(
-    [process.execPath, `${project}examples/widget/server.js`],
-    respond,
-    environment,
-  )
-  widgetServer = { ...program, url }
+  widgetServer = await startWidget(login.url, `http://127.0.0.1:${await freePort()}`)
   customer = await startSite()
   stranger = await startSite()
   const slug = `w-${randomUUID()}`

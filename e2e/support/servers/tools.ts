@@ -52,6 +52,25 @@ export function findRedisServer(): string {
   )
 }
 
+/** Returns the paths of the browsers of Debian, of a driver, and of a display. */
+export function findBrowserPrograms() {
+  const packages = ['firefox-esr', 'webkit2gtk-driver', 'xvfb']
+  if (!areInstalled(packages)) install(...packages)
+  const find = (...names: string[]) =>
+    names.map(findProgram).find(Boolean) ??
+    missing(names[0]!, `apt-get install ${packages.join(' ')}`)
+
+  const miniBrowser = (version: string) =>
+    `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu/webkit2gtk-${version}/MiniBrowser`
+
+  return {
+    firefox: find('firefox-esr', 'firefox'),
+    webKitDriver: find('WebKitWebDriver'),
+    miniBrowser: find(...['4.1', '4.0'].map(miniBrowser)),
+    xvfb: find('Xvfb'),
+  }
+}
+
 const providerPackages = [
   ...['opensmtpd', 'caddy', 'nginx', 'pgbouncer', 'pgpool2'],
   ...['rspamd', 'spamassassin', 'lynx', 'w3m', 'elinks', 'html2text'],
