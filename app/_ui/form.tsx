@@ -41,8 +41,10 @@ export function useForm(isUsable = true, first: Problem | null = null) {
   const wait = useWait(Math.max(askedSeconds, gaveUp ? longWaitSeconds : 0), step)
   const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
 
-  const input = (name: Problem['field']) =>
-    element.current?.elements.namedItem(name) as HTMLInputElement | null
+  // Not `elements.namedItem`: once the name of a field has changed, Firefox does not find
+  // it by its ID.
+  const input = (id: Problem['field']) =>
+    element.current?.querySelector<HTMLInputElement>(`#${id}`)
 
   useEffect(() => {
     if (problem) input(problem.field)?.focus()
