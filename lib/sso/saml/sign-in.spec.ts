@@ -8,6 +8,7 @@ import {
   addAttribute,
   assertionPattern,
   encrypt,
+  idStarts,
   inOrder,
   modes,
   newSamlProvider,
@@ -155,6 +156,8 @@ for (const [name, mode] of Object.entries(modes)) {
     const { sessionEnd, ...identity } = await verifyPosted(provider.respond(mode))
     expect(identity).toEqual(ada)
     expect(Math.abs(sessionEnd!.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000)
+    const withDigits = provider.respond({ ...mode, idStart: '0' })
+    expect(await outcomeOf(provider, withDigits)).toBe('accepted')
     const byNext = provider.respond({ ...mode, signing: provider.nextKey })
     expect(await outcomeOf(provider, provider.respond(mode), withNextKey())).toBe(
       'accepted',
@@ -200,6 +203,11 @@ const alsoAccepted: Record<string, Change> = {
     / Destination="[^"]*"/,
     '',
   ),
+  'an empty Destination if only the assertion is signed': replace(
+    /Destination="[^"]*"/,
+    'Destination=" "',
+  ),
+  'IDs of 256 characters': { idStart: 'a'.repeat(256 - 'assertion-'.length - 36) },
   'a response without Issuer if only the assertion is signed': {
     tamper: replace(issuer, ''),
   },
@@ -330,11 +338,13 @@ const alsoAccepted: Record<string, Change> = {
 }
 for (const [what, change] of Object.entries(alsoAccepted)) {
   test(`accepts ${what}`, async () => {
-    const posted = provider.respond({ assertion: true, ...optionsOf(change) })
-    expect(await verifyPosted(posted)).toMatchObject({
-      subject: 'ada',
-      email: 'ada@example.com',
-    })
+    for (const idStart of idStarts) {
+      const posted = provider.respond({ assertion: true, idStart, ...optionsOf(change) })
+      expect(await verifyPosted(posted), idStart).toMatchObject({
+        subject: 'ada',
+        email: 'ada@example.com',
+      })
+    }
   })
 }
 
@@ -395,10 +405,10 @@ function rejects(check: SamlCheck, changes: Record<string, Change>) {
     test(`rejects ${what}`, async () => {
       const options = optionsOf(change)
       for (const name of checkedModes)
-        expect(
-          await outcomeOf(provider, provider.respond({ ...modes[name]!, ...options })),
-          name,
-        ).toBe(check)
+        for (const idStart of idStarts) {
+          const posted = provider.respond({ ...modes[name]!, idStart, ...options })
+          expect(await outcomeOf(provider, posted), `${name} ${idStart}`).toBe(check)
+        }
     })
   }
 }
@@ -610,10 +620,13 @@ rejects('saml_audience', {
   ),
 })
 rejects('saml_id', {
-  'an ID that is no XML name': replace(
-    /(<saml:Assertion[^>]*) ID="[^"]*"/,
-    '$1 ID="a b"',
-  ),
+  'an ID with a space': { idStart: 'a b' },
+  'an ID with a quote': { idStart: "a'" },
+  'an ID that begins with a hyphen': { idStart: '-' },
+  'an ID that begins with a dot': { idStart: '.' },
+  'an ID that is not in ASCII': { idStart: '_ü' },
+  'an ID of 257 characters': { idStart: 'a'.repeat(257 - 'assertion-'.length - 36) },
+  'an empty ID': replace(/(<saml:Assertion[^>]*) ID="[^"]*"/, '$1 ID=""'),
 })
 rejects('saml_algorithm', {
   'RSA-SHA1': {
