@@ -3,6 +3,7 @@ import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
 import type { NewConnection } from './manage/connections'
 import type { Ask } from './next-sign-in'
+import type { SignInRejected } from './rejection'
 import type { Secrets } from './secrets'
 
 export type Authenticated = {
@@ -33,6 +34,11 @@ export type Entered = Pick<NewConnection, 'settings'> & {
 /** What sign-ins need from a kind of identity provider. */
 export type ProviderSignIn<Kind extends Connection = Connection> = {
   response: 'query' | 'form' // the query of the callback, or a cross-site form post
+  /**
+   * Returns the rejection for a known error in a response that belongs to no sign-in, or
+   * null. Some providers send an error without `state`.
+   */
+  readError?(response: URLSearchParams): SignInRejected | null
   /**
    * Returns the provider's URL to which the browser is redirected. Throws SignInRejected.
    */

@@ -43,6 +43,10 @@ export const advice: Partial<Record<string, string>> = {
   token_invalid_client: clientAuthentication,
   token_invalid_request: clientAuthentication,
   token_unauthorized_client: clientAuthentication,
+  provider_invalid_scope:
+    'The provider does not allow this client the scopes openid and email: allow them there.',
+  provider_invalid_request:
+    'Compare the redirect URI at the provider with that of the connection. If the provider needs another parameter: --authorization-parameter NAME=VALUE',
   email_elsewhere:
     'An email address came under another name: --email-claim NAME (OpenID Connect), --email-attribute NAME or NameID (SAML).',
   email_several:

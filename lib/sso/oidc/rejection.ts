@@ -16,6 +16,8 @@ const knownChecks = [
   'provider_login_required',
   'provider_temporarily_unavailable',
   'provider_server_error',
+  'provider_invalid_request',
+  'provider_invalid_scope',
   'id_token_iss',
   'id_token_sub',
   'id_token_aud',
@@ -33,6 +35,20 @@ const steps = {
   user_info: { unusable: 'user_info_response', other: 'user_info_invalid' },
 }
 type Step = keyof typeof steps
+
+/** The errors of a provider that the page explains. */
+const explained: Partial<Record<string, SignInError>> = {
+  provider_access_denied: 'access_denied',
+  provider_login_required: 'login_required',
+  provider_temporarily_unavailable: 'temporarily_unavailable',
+  provider_server_error: 'server_error',
+}
+
+/** Returns the rejection for a known `error` of an authorization response, or null. */
+export function readProviderError(response: URLSearchParams): SignInRejected | null {
+  const check = findKnownCheck('provider', response.get('error'))
+  return check ? new SignInRejected(check, explained[check] ?? 'other') : null
+}
 
 /**
  * The messages of oauth4webapi with the code OAUTH_INVALID_RESPONSE, and our check for
@@ -81,10 +97,8 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
 
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
-      const known = findKnownCheck('provider', oauthError)
-      return known
-        ? reject(known, oauthError as SignInError)
-        : reject('provider_error', 'other')
+      const check = findKnownCheck('provider', oauthError) ?? 'provider_error'
+      return reject(check, explained[check] ?? 'other')
     }
     case 'OAUTH_RESPONSE_BODY_ERROR':
       return reject(findKnownCheck('token', oauthError) ?? 'token_error', 'server_error')

@@ -7,7 +7,7 @@ import type { ProviderSignIn } from '../provider'
 import { SignInRejected } from '../rejection'
 import { ssoUrl } from '../urls'
 import { clockToleranceSeconds, loadDiscovery } from './discovery'
-import { oidcRejection } from './rejection'
+import { oidcRejection, readProviderError } from './rejection'
 import { isEntra, isGoogle, type OidcSettings } from './settings'
 
 const registeredAmr =
@@ -249,4 +249,9 @@ export function readEmail(
   return { email: pickSoleAddress(given ?? [], others), isVerified }
 }
 
-export const oidcSignIn: OidcSignIn = { response: 'query', authorize, authenticate }
+export const oidcSignIn: OidcSignIn = {
+  response: 'query',
+  readError: readProviderError,
+  authorize,
+  authenticate,
+}
