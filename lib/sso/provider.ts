@@ -12,6 +12,7 @@ export type Authenticated = {
   account?: string | undefined // the account name of a user without an email address
   amr?: string[] | null // RFC 8176
   sessionEnd?: Date | undefined // when the session at the provider ends
+  issuedAt?: Date | undefined // by the clock of the provider
 }
 
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>

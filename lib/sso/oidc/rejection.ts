@@ -112,6 +112,9 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
       return reject(steps[step].unusable, 'temporarily_unavailable')
   }
 
+  if (step === 'user_info' && isUnannounced(cause))
+    return reject('user_info_signed', 'response_invalid')
+
   const check = invalidCodes[code]?.(step, cause) ?? steps[step].other
   return reject(
     check,
@@ -135,10 +138,21 @@ function findClaimCheck(cause: unknown): string {
   return findKnownCheck('id_token', claim) ?? 'id_token_claims'
 }
 
-/** What is unsupported is the type of the access token, or how the ID token is signed. */
+/**
+ * What is unsupported is the type of the access token, or that the ID token is encrypted,
+ * or how it is signed.
+ */
 function findUnsupportedCheck(cause: unknown): string {
   const { message = '' } = (cause ?? {}) as Partial<Error>
+  if (/^JWE /.test(message)) return 'id_token_encrypted'
+
   return /token_type/.test(message) ? steps.response.unusable : 'id_token_alg'
+}
+
+/** Whether a JWT is signed, and the metadata lists no algorithm for it. */
+function isUnannounced(cause: unknown): boolean {
+  const { message = '' } = (cause ?? {}) as Partial<Error>
+  return /^missing client or server configuration to verify used JWT/.test(message)
 }
 
 function findResponseCheck(cause: unknown): string {

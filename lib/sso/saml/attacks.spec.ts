@@ -948,6 +948,19 @@ test('reads no email address from two attributes with the same name or from an e
   }
 })
 
+test('returns when the assertion was issued, so that the clocks can be compared', async () => {
+  const edit = (time: string) =>
+    replace(/(<saml:Assertion[^>]* IssueInstant=)"[^"]*"/, `$1"${time}"`)
+  for (const [time, issuedAt] of [
+    ['2026-11-28T12:00:00.5Z', new Date('2026-11-28T12:00:00.500Z')],
+    ['yesterday', undefined],
+  ] as const) {
+    const posted = provider.respond({ assertion: true, edit: edit(time) })
+    const verified = await verifyResponse(provider.settings, posted, { requestId })
+    expect(verified.issuedAt).toEqual(issuedAt)
+  }
+})
+
 test('uses the earlier of two session ends', async () => {
   const second = replace(
     parts.authnStatement,

@@ -5,6 +5,7 @@ import { describeCause, log } from '@/lib/log/log'
 import { readBrowser } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { claimAttempt } from '@/lib/sso/attempt'
+import { warnAboutClock } from '@/lib/sso/clock'
 import { issueIdentityCode } from '@/lib/sso/code'
 import { type Connection, createStartPath, findConnection } from '@/lib/sso/connection'
 import { type Contact, findOrLinkUser } from '@/lib/sso/identity'
@@ -124,6 +125,7 @@ export async function finishSignIn(
   returnTo.next = claimed.next
 
   const authenticated = await provider.authenticate(connection, response, claimed)
+  warnAboutClock(connection.slug, authenticated.issuedAt)
   const userId = await findUser(connection, authenticated)
 
   const { identity, sessionEnd, amr } = authenticated
