@@ -14,7 +14,7 @@ const rules: Record<string, string[]> = {
   'lib/crypto': ['lib/settings'],
   'lib/database': ['lib/contract', 'lib/settings', 'lib/log', 'prisma'],
   'lib/texts': ['lib/contract', 'lib/settings'],
-  'lib/brand': ['lib/settings', 'lib/texts'],
+  'lib/brand': ['lib/contract', 'lib/settings', 'lib/texts'],
   'lib/session': base,
   'lib/code': [...base, 'lib/session'],
   'lib/mail': [...base, 'lib/texts', 'lib/brand', 'lib/password/reset-token'],

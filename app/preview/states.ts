@@ -1,3 +1,4 @@
+import type { SubstituteName } from '../../lib/brand/substitute-page'
 import * as routes from '../../lib/contract/routes'
 
 /** The state of a reset link that the page opens. */
@@ -33,7 +34,7 @@ export type State = {
   scripts?: 'late' | 'failed' | 'replaced'
   steps?: Step[]
   /** The page that the server sends instead of the page at the path. */
-  substitute?: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage'
+  substitute?: SubstituteName
   /** Whether the server sends a page without React. */
   isPlain?: true
   /**
@@ -105,6 +106,10 @@ export const states: Record<string, State> = {
   'error: sign-in of a dashboard': substituted(
     'authorizePage',
     'This sign-in can’t start',
+  ),
+  'error: single logout': substituted(
+    'singleLogoutPage',
+    'You weren’t signed out of {app}',
   ),
   'error: page that fails': { ...failing('618968322'), steps: [['see', '.reference']] },
   'error: crash': { ...failing({}), steps: [['see', 'main div[lang=ar]']] },

@@ -60,7 +60,7 @@ test('OpenID Connect: signs in with PKCE, state and nonce', async ({ sql }) => {
     response_type: 'code',
     client_id: 'the-client',
     redirect_uri: `${server.url}/api/auth/sso/${slug}/callback`,
-    scope: 'openid email profile',
+    scope: 'openid email',
     state: expect.stringMatching(/^[\w-]{43}$/),
     nonce: expect.stringMatching(/^[\w-]{43}$/),
     code_challenge: expect.stringMatching(/^[\w-]{43}$/),
@@ -386,6 +386,21 @@ test('the log of a rejected sign-in advises which flag to set', async () => {
   const { check, advice } = await logged(visitor)
   expect(check).toBe('email_elsewhere')
   expect(advice).toContain('--email-claim NAME')
+})
+
+test('a sign-in succeeds although the clock of the provider is ahead, and the log has a warning', async () => {
+  const ahead = Math.floor(Date.now() / 1000) + 150
+  provider.behavior.claims = (claims) => ({ ...claims, iat: ahead })
+  const slug = await connect(provider)
+  for (const isFirst of [true, false]) {
+    const visitor = new Visitor(server.url)
+    expect(errorOf(await visitor.signIn(slug))).toBeNull()
+    await logged(visitor)
+    const warnings = server
+      .logged(visitor.requestId)
+      .filter(({ level, check }) => level === 'warn' && check === 'clock')
+    expect(warnings.map(({ connection }) => connection)).toEqual(isFirst ? [slug] : [])
+  }
 })
 
 test('responses of the provider may have long codes, long session states, many parameters, and long descriptions in Cyrillic', async () => {

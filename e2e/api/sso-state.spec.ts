@@ -1,4 +1,6 @@
+import { deflateRawSync } from 'node:zlib'
 import { lifetimes } from '../../lib/contract/lifetimes'
+import * as routes from '../../lib/contract/routes'
 import { newSecret } from '../../lib/crypto/token'
 import { endSessions } from '../../lib/session/revoke'
 import { env } from '../../lib/settings/env'
@@ -197,9 +199,117 @@ test('rejects a missing or malformed state, and asks the provider nothing', asyn
       'attempt_invalid',
       check,
     ])
-  const failed = { path: `${answer.path.split('?')[0]}?state=x&error=access_denied` }
+  const failed = { path: `${answer.path.split('?')[0]}?state=x&error=Call+555` }
   expect(await readOutcome(visitor, failed)).toEqual(['attempt_invalid', 'state_unknown'])
   expect(provider.requests).toEqual([])
+})
+
+/** The known errors of a provider: the error and the title of our page. */
+const providerErrors: Record<string, [error: string, title: string]> = {
+  access_denied: ['access_denied', 'You weren’t signed in'],
+  login_required: ['login_required', 'Sign in to your organization again'],
+  temporarily_unavailable: [
+    'temporarily_unavailable',
+    'Sign-in at your organization isn’t available',
+  ],
+  server_error: ['server_error', 'Sign-in at your organization had a problem'],
+  invalid_request: ['other', 'Your organization’s sign-in service didn’t sign you in'],
+  invalid_scope: ['other', 'Your organization’s sign-in service didn’t sign you in'],
+}
+for (const [code, [error, title]] of Object.entries(providerErrors))
+  test(`names the error ${code} of the provider with no, an unknown and a used state, and starts no sign-in`, async ({
+    sql,
+  }) => {
+    const kind = kinds['OpenID Connect']
+    const slug = await kind.connect()
+    const { visitor, answer, state: used } = await begin(kind, slug, '/reports')
+    await send(visitor, answer)
+    await visitor.start(slug)
+    const [attempts] = await sql(`SELECT count(*) FROM sso_attempts ${whereConnection}`, [
+      slug,
+    ])
+    for (const state of [null, keepSecret(newSecret()), used])
+      for (const browser of [visitor, new Visitor(server.url)]) {
+        const query = new URLSearchParams({ error: code, error_description: 'Call 555' })
+        if (state) query.set('state', state)
+        const landing = await browser.open(`/api/auth/sso/${slug}/callback?${query}`)
+        expect(landing.pathname + landing.search).toBe(`/sso/callback?error=${error}`)
+        expect(await logLine(browser, server)).toMatchObject({
+          check: `provider_${code}`,
+          connection: slug,
+        })
+        const page = await browser.request(landing.pathname + landing.search)
+        expect(await page.text()).toContain(`>${title}</h1>`)
+      }
+    expect(
+      await sql(`SELECT count(*) FROM sso_attempts ${whereConnection}`, [slug]),
+    ).toEqual([attempts])
+    expect(await countUnclaimed(sql, slug)).toBe(1)
+  })
+
+const logoutXml = (name: string) =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<samlp:${name} xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_b7c1" Version="2.0" IssueInstant="2026-11-28T12:00:00Z"><saml:Issuer>https://idp.example.com/</saml:Issuer>${'<saml:NameID>x</saml:NameID>'.repeat(200)}</samlp:${name}>`
+const logoutMessages = {
+  'a logout request': ['SAMLRequest', logoutXml('LogoutRequest')],
+  'a logout response': ['SAMLResponse', logoutXml('LogoutResponse')],
+  'a request that is no XML': ['SAMLRequest', 'x'],
+} as const
+for (const [what, [parameter, xml]] of Object.entries(logoutMessages))
+  test(`SAML: ${what} at the ACS starts no sign-in, and ends no session`, async ({
+    sql,
+  }) => {
+    const kind = kinds.SAML
+    const slug = await kind.connect()
+    const { visitor, answer } = await begin(kind, slug)
+    const { body } = await visitor.exchange(await send(visitor, answer))
+    visitor.cookies.set('session', body.token!)
+    const pending = await visitor.start(slug)
+    const state = pending.searchParams.get('RelayState')!
+    const attempts = `SELECT count(*) FROM sso_attempts ${whereConnection}`
+    const before = await sql(attempts, [slug])
+    const path = `/api/auth/sso/${slug}/acs`
+
+    for (const relayState of [undefined, '/reports', state, keepSecret(newSecret())])
+      for (const method of ['POST', 'GET']) {
+        const bytes = method === 'GET' ? deflateRawSync(xml) : Buffer.from(xml)
+        const fields = new URLSearchParams({ [parameter]: bytes.toString('base64') })
+        if (relayState) fields.set('RelayState', relayState)
+        const response =
+          method === 'GET'
+            ? await visitor.request(`${path}?${fields}`)
+            : await visitor.request(path, fields)
+        expect(response.status).toBe(200)
+        const html = await response.text()
+        expect(html).toContain('>You weren’t signed out of ')
+        expect(html).toContain('<form method="post" action="/sign-out">')
+        expect(response.headers.getSetCookie()).toEqual([])
+        expect(await logLine(visitor, server)).toMatchObject({
+          route: 'sso-acs',
+          check: 'saml_logout',
+          connection: slug,
+        })
+      }
+
+    expect(await sql(attempts, [slug])).toEqual(before)
+    expect(await countUnclaimed(sql, slug)).toBe(1)
+    const session = await visitor.request(routes.getSession.path)
+    expect(session.status).toBe(200)
+    const landing = await send(visitor, await kind.answer(slug, pending))
+    expect(errorOf(landing), 'of the sign-in that had begun').toBeNull()
+  })
+
+test('the ACS accepts no other messages by GET, and no logout messages of unknown connections', async () => {
+  const slug = await kinds.SAML.connect()
+  const visitor = new Visitor(server.url)
+  const response = deflateRawSync('<samlp:Response/>').toString('base64')
+  for (const query of [
+    '',
+    `SAMLResponse=${encodeURIComponent(response)}`,
+    'RelayState=/',
+  ])
+    expect((await visitor.request(`/api/auth/sso/${slug}/acs?${query}`)).status).toBe(405)
+  const elsewhere = await visitor.open('/api/auth/sso/unknown/acs?SAMLRequest=x')
+  expect(errorOf(elsewhere)).toBe('connection_unavailable')
 })
 
 test('another browser does not learn the destination of a sign-in', async () => {
@@ -265,7 +375,7 @@ test('an expired sign-in continues with a live session, for example after Back o
     const { pathname, search } = await same.open(from)
     return same.open(pathname + search)
   }
-  const bookmark = `/api/auth/sso/${slug}/callback?error=server_error`
+  const bookmark = `/api/auth/sso/${slug}/callback?code=x`
   const [session, refresh] = [body.token!, body.refreshToken!]
   for (const from of [answer.path, bookmark])
     for (const cookies of [{ session }, { refresh }])

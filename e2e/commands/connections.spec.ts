@@ -345,6 +345,9 @@ test('updates a connection without changing its users, sessions and other domain
   trustClaim: none → true
 Users of its domains who can’t use a password: 2.
 To exempt one, for emergencies: npm run users -- allow-password EMAIL
+
+At the identity provider, enter:
+  ${'scopes'.padEnd(28)} openid, email, profile
 `,
   )
   expect(
@@ -546,6 +549,10 @@ test('checks a connection, and prints the error', async () => {
     1,
     expect.stringContaining('token_invalid_client. Is the client secret right?'),
   ])
+  provider.behavior.clientError = 'unauthorized_client'
+  expect((await connections('check', slug)).stderr).toContain(
+    'token_unauthorized_client. Is the client secret right?',
+  )
   provider.behavior = {
     metadata: (metadata) => ({
       ...metadata,
@@ -561,8 +568,22 @@ test('checks a connection, and prints the error', async () => {
     scopes_supported: ['openid'],
   })
   expect((await connections('check', slug)).stdout).toContain(
-    'does not announce the scope email',
+    'does not announce the scope email: if it sends no email address, nobody can be linked.',
   )
+  provider.behavior.metadata = (metadata) => ({
+    ...metadata,
+    id_token_signing_alg_values_supported: ['HS256', 'HS512'],
+  })
+  expect((await connections('check', slug)).stdout).toContain(
+    'It signs ID tokens only with HS256, HS512: choose an RSA or EC key there.',
+  )
+  provider.behavior.jwks = () => ({ body: { keys: [] } })
+  expect((await connections('check', slug)).stderr).toContain(
+    'provider_keys_empty. The provider signs ID tokens with HS256, or publishes no key: choose an RSA or EC key there.',
+  )
+  provider.behavior.jwks = () => ({ status: 500, body: '' })
+  expect((await connections('check', slug)).stderr).toContain('provider_keys. The keys')
+  delete provider.behavior.jwks
   provider.behavior.metadata = (metadata) => ({
     ...metadata,
     issuer: `${metadata.issuer}/another`,

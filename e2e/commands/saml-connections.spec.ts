@@ -188,6 +188,8 @@ test('adds a connection with all flags', async ({ sql }) => {
     '--sign-requests',
     '--email-attribute',
     'upn',
+    '--name-id-format',
+    'persistent',
     '--name',
     'Acme',
     '--list',
@@ -215,6 +217,7 @@ test('adds a connection with all flags', async ({ sql }) => {
       signed: 'both',
       signRequests: true,
       emailAttribute: 'upn',
+      nameIdFormat: 'persistent',
       certificates: certificates.slice(0, 2),
     },
   })

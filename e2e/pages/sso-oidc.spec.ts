@@ -127,6 +127,37 @@ test('sends the documented number of requests, and another user replaces the ses
   ])
 })
 
+test('shows the error of a provider that sends no state or an earlier one, and does not start again', async ({
+  page,
+}) => {
+  await connect()
+  await page.goto(`/api/auth/sso/${slug}/start`)
+  const callback = page.waitForRequest(/\/callback\?/)
+  await choose(page, 'Ada')
+  const used = new URL((await callback).url()).searchParams.get('state')!
+  await page.waitForURL('/')
+  await page.context().clearCookies({ name: 'session' })
+
+  const titles = {
+    access_denied: 'You weren’t signed in',
+    login_required: 'Sign in to your organization again',
+    temporarily_unavailable: 'Sign-in at your organization isn’t available',
+    server_error: 'Sign-in at your organization had a problem',
+    invalid_request: 'Your organization’s sign-in service didn’t sign you in',
+    invalid_scope: 'Your organization’s sign-in service didn’t sign you in',
+  }
+  const starts: string[] = []
+  page.on('request', (request) => {
+    if (request.url().includes('/start')) starts.push(request.url())
+  })
+  for (const [error, title] of Object.entries(titles))
+    for (const state of ['', `&state=${'x'.repeat(43)}`, `&state=${used}`]) {
+      await page.goto(`/api/auth/sso/${slug}/callback?error=${error}${state}`)
+      await expect(heading(page), error + state.slice(0, 8)).toHaveText(title)
+    }
+  expect(starts).toEqual([])
+})
+
 test('shows an error with its reference and a link when the user cancels', async ({
   page,
   sql,

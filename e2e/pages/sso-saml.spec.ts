@@ -1,6 +1,6 @@
 import { connectSaml } from '../support/browsers/saml-visitor'
 import { usersOf } from '../support/browsers/sso-visitor'
-import { expect, heading, test } from '../support/fixtures'
+import { expect, heading, newCode, test } from '../support/fixtures'
 import { startSamlPages } from '../support/providers/saml-pages'
 import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
@@ -31,4 +31,30 @@ test('stops a provider that never responds to our request, although its forms co
   expect(posted).toEqual(Array(4).fill(undefined))
   expect(await usersOf(sql, slug)).toEqual([])
   await pages.stop()
+})
+
+test('a logout message of the provider leaves the session alive, and the page offers to sign out', async ({
+  page,
+  url,
+  user,
+}) => {
+  const provider = await newSamlProvider()
+  const slug = await connectSaml(provider, url)
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
+  await page.waitForURL('/')
+  const request = '<samlp:LogoutRequest/>'
+  await page.route('https://idp.example/logout', (route) =>
+    route.fulfill({
+      contentType: 'text/html',
+      body: `<form method="post" action="${url}/api/auth/sso/${slug}/acs"><input name="SAMLRequest" value="${btoa(request)}"></form><script>document.forms[0].submit()</script>`,
+    }),
+  )
+  await page.goto('https://idp.example/logout')
+  await expect(heading(page)).toHaveText(/^You weren’t signed out of /)
+  await page.goto('/')
+  await expect(heading(page)).toHaveText('You’re signed in')
+
+  await page.goto(`/api/auth/sso/${slug}/acs?SAMLRequest=x`)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(heading(page)).toHaveText('You’ve been signed out')
 })

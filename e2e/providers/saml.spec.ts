@@ -313,6 +313,25 @@ test.describe('LemonLDAP::NG', () => {
     )
   })
 
+  for (const [parameters, subject] of [
+    [[], /^[^@]+@[^@]+$/],
+    [['--name-id-format', 'persistent'], /^[^@]+$/],
+  ] as const) {
+    const title = parameters.length > 0 ? 'with' : 'without'
+    test(`signs in ${title} --name-id-format, with another NameID`, async ({
+      page,
+      sql,
+    }) => {
+      await connect({ readNameIdFormat: true }, [...parameters])
+      await goToProvider(page)
+      await signIn(page)
+      await expectSignedIn(page, sql, {
+        ...identity(),
+        subject: expect.stringMatching(subject),
+      })
+    })
+  }
+
   test('a tile in its portal leads to the start of our sign-in, and the user is signed in', async ({
     page,
     sql,

@@ -1,3 +1,4 @@
+import type { Texts } from '../texts/en'
 import { textsFor } from '../texts/language'
 import { escapeHtml } from './escape-html'
 import { plainPage } from './plain-page'
@@ -18,18 +19,28 @@ export function signOutPage(
 
   const address = `<b translate="no"><bdi>${escapeHtml(email)}</bdi></b>`
   const paragraph = escapeHtml(body).replace('{email}', () => address)
+  const form = signOutForm(texts, action, fields)
+  const link = `<a class="button quiet" href="/">${escapeHtml(stay)}</a>`
+
+  return plainPage(texts, nonce, title, `<p>${paragraph}</p>${form}${link}`, formStyles)
+}
+
+/** Returns a form with one button, as HTML. Its page needs `formStyles`. */
+export function signOutForm(
+  texts: Texts,
+  action: string,
+  fields: Record<string, string> = {},
+): string {
   const inputs = Object.entries(fields).map(
     ([name, value]) =>
       `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`,
   )
   const button = `<button class="button">${escapeHtml(texts.home.signOut)}</button>`
-  const form = `<form method="post" action="${action}">${inputs.join('')}${button}</form>`
-  const link = `<a class="button quiet" href="/">${escapeHtml(stay)}</a>`
 
-  return plainPage(texts, nonce, title, `<p>${paragraph}</p>${form}${link}`, styles)
+  return `<form method="post" action="${action}">${inputs.join('')}${button}</form>`
 }
 
-const styles = `
+export const formStyles = `
 button{width:100%;font:inherit;font-weight:600;cursor:pointer}
 button:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}
 .button.quiet{margin-block-start:.75rem;border-color:var(--line);color:inherit;background:none}`

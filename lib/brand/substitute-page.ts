@@ -1,24 +1,38 @@
+import { signOutOfPages } from '../contract/routes'
 import { textsFor } from '../texts/language'
 import { formatRelativeTime } from '../texts/relative-time'
 import { escapeHtml } from './escape-html'
 import { plainPage } from './plain-page'
+import { formStyles, signOutForm } from './sign-out-page'
 
 // An empty href would load the page without its fragment, which may contain a secret.
 const reloadScript =
   'document.links[0].onclick = () => { location.reload(); return false }'
+
+export type SubstituteName =
+  | 'rateLimitedPage'
+  | 'unavailablePage'
+  | 'longUrlPage'
+  | 'authorizePage'
+  | 'singleLogoutPage'
 
 /**
  * Returns a page without React, in place of the requested one. `resetSeconds` is for
  * `rateLimitedPage`.
  */
 export function substitutePage(
-  name: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage',
+  name: SubstituteName,
   requestHeaders: Headers,
   nonce: string,
   resetSeconds = 0,
 ): string {
   const texts = textsFor(requestHeaders)
   const { title, body } = texts[name]
+  if (name === 'singleLogoutPage') {
+    const form = signOutForm(texts, signOutOfPages.path)
+    return plainPage(texts, nonce, title, `<p>${escapeHtml(body)}</p>${form}`, formStyles)
+  }
+
   const links: Partial<Record<typeof name, [string, string]>> = {
     longUrlPage: ['/sign-in', texts.shared.signInAgain],
     authorizePage: ['/', texts.shared.home],

@@ -3,6 +3,7 @@ import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
 import type { NewConnection } from './manage/connections'
 import type { Ask } from './next-sign-in'
+import type { SignInRejected } from './rejection'
 import type { Secrets } from './secrets'
 
 export type Authenticated = {
@@ -11,6 +12,7 @@ export type Authenticated = {
   account?: string | undefined // the account name of a user without an email address
   amr?: string[] | null // RFC 8176
   sessionEnd?: Date | undefined // when the session at the provider ends
+  issuedAt?: Date | undefined // by the clock of the provider
 }
 
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
@@ -33,6 +35,11 @@ export type Entered = Pick<NewConnection, 'settings'> & {
 /** What sign-ins need from a kind of identity provider. */
 export type ProviderSignIn<Kind extends Connection = Connection> = {
   response: 'query' | 'form' // the query of the callback, or a cross-site form post
+  /**
+   * Returns the rejection for a known error in a response that belongs to no sign-in, or
+   * null. Some providers send an error without `state`.
+   */
+  readError?(response: URLSearchParams): SignInRejected | null
   /**
    * Returns the provider's URL to which the browser is redirected. Throws SignInRejected.
    */

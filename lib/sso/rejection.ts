@@ -36,6 +36,9 @@ export class SignInRejected extends Error {
 const clientAuthentication =
   'Is the client secret right? If so, the client may be registered for another authentication: --token-auth post or basic.'
 
+const asymmetricKey =
+  'The provider signs ID tokens with HS256, or publishes no key: choose an RSA or EC key there.'
+
 /**
  * The advice in the log for checks that depend on a flag of `npm run connections -- add`.
  */
@@ -43,6 +46,18 @@ export const advice: Partial<Record<string, string>> = {
   token_invalid_client: clientAuthentication,
   token_invalid_request: clientAuthentication,
   token_unauthorized_client: clientAuthentication,
+  provider_invalid_scope:
+    'The provider does not allow this client the scopes openid and email: allow them there.',
+  provider_invalid_request:
+    'Compare the redirect URI at the provider with that of the connection. If the provider needs another parameter: --authorization-parameter NAME=VALUE',
+  id_token_alg: asymmetricKey,
+  provider_keys_empty: asymmetricKey,
+  id_token_encrypted:
+    'The provider encrypts the ID token: switch its encryption off there.',
+  user_info_signed:
+    'The provider signs the user info, but announces no algorithm for it: announce it (userinfo_signing_alg_values_supported), or send JSON.',
+  saml_transient:
+    'Choose persistent at the provider, or let our requests name a format: --name-id-format persistent',
   email_elsewhere:
     'An email address came under another name: --email-claim NAME (OpenID Connect), --email-attribute NAME or NameID (SAML).',
   email_several:

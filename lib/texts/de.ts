@@ -119,6 +119,10 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     title: 'Diese Anmeldung kann nicht beginnen',
     body: 'Die Anwendung, von der Sie kommen, ist nicht dafür eingerichtet. Gehen Sie zurück und versuchen Sie es erneut. Wenn es wieder passiert, informieren Sie deren Support.',
   },
+  singleLogoutPage: {
+    title: `Sie wurden nicht von ${app} abgemeldet`,
+    body: `Der Anmeldedienst Ihrer Organisation wollte Sie abmelden, aber ${app} unterstützt das nicht. Wenn Sie hier angemeldet waren, sind Sie es weiterhin.`,
+  },
   signOutPage: {
     title: 'Möchten Sie sich abmelden?',
     body: 'Sie sind als {email} angemeldet. Sie werden auch bei den Anwendungen abgemeldet, die Sie in diesem Browser mit diesem Konto geöffnet haben.',

@@ -119,6 +119,10 @@ export const en = (app: string, passwordMinLength: number) => ({
     title: 'This sign-in can’t start',
     body: 'The application that sent you here isn’t set up for it. Go back and try again. If it keeps happening, tell its support.',
   },
+  singleLogoutPage: {
+    title: `You weren’t signed out of ${app}`,
+    body: `Your organization’s sign-in service asked to sign you out, but ${app} doesn’t support that. If you were signed in here, you still are.`,
+  },
   signOutPage: {
     title: 'Do you want to sign out?',
     body: 'You’re signed in as {email}. This also signs you out of the applications that you opened with this account in this browser.',

@@ -119,6 +119,10 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     title: 'Este inicio de sesión no puede comenzar',
     body: 'La aplicación que le ha enviado aquí no está configurada para ello. Vuelva atrás e inténtelo de nuevo. Si sigue ocurriendo, avise a su soporte.',
   },
+  singleLogoutPage: {
+    title: `No se ha cerrado la sesión de ${app}`,
+    body: `El servicio de inicio de sesión de su organización ha pedido cerrar la sesión, pero ${app} no lo admite. Si tenía una sesión abierta aquí, sigue abierta.`,
+  },
   signOutPage: {
     title: '¿Quiere cerrar la sesión?',
     body: 'La sesión de {email} está abierta. También se cerrará en las aplicaciones que haya abierto con esta cuenta en este navegador.',

@@ -118,6 +118,10 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     title: 'Cette connexion ne peut pas commencer',
     body: 'L’application qui vous a envoyé ici n’est pas configurée pour cela. Revenez en arrière et réessayez. Si le problème persiste, prévenez son support.',
   },
+  singleLogoutPage: {
+    title: `Vous n’avez pas été déconnecté de ${app}`,
+    body: `Le service de connexion de votre organisation a demandé votre déconnexion, mais ${app} ne le permet pas. Si une session était ouverte ici, elle l’est toujours.`,
+  },
   signOutPage: {
     title: 'Voulez-vous vous déconnecter ?',
     body: 'Une session est ouverte pour {email}. Elle sera aussi fermée dans les applications que vous avez ouvertes avec ce compte dans ce navigateur.',

@@ -12,6 +12,8 @@ export type ServiceProvider = {
   metadata: string
   encryptAssertions?: boolean
   requireSignedRequests?: boolean
+  /** Whether the request decides the format of the NameID, instead of the provider. */
+  readNameIdFormat?: boolean
 }
 
 export type LemonLdap = {
@@ -212,11 +214,15 @@ function configurationOf({
     samlSPMetaDataExportedAttributes: services(() => ({
       mail: '1;mail;urn:oasis:names:tc:SAML:2.0:attrname-format:basic;',
     })),
-    samlSPMetaDataOptions: services(({ encryptAssertions, requireSignedRequests }) => ({
-      samlSPMetaDataOptionsNameIDFormat: 'persistent',
+    samlSPMetaDataOptions: services((service) => ({
+      samlSPMetaDataOptionsNameIDFormat: service.readNameIdFormat ? '' : 'persistent',
       samlSPMetaDataOptionsSignSSOMessage: 1,
-      samlSPMetaDataOptionsCheckSSOMessageSignature: requireSignedRequests ? 1 : 0,
-      samlSPMetaDataOptionsEncryptionMode: encryptAssertions ? 'assertion' : 'none',
+      samlSPMetaDataOptionsCheckSSOMessageSignature: service.requireSignedRequests
+        ? 1
+        : 0,
+      samlSPMetaDataOptionsEncryptionMode: service.encryptAssertions
+        ? 'assertion'
+        : 'none',
       samlSPMetaDataOptionsEnableIDPInitiatedURL: 1,
     })),
   }

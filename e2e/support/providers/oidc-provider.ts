@@ -24,6 +24,8 @@ export type Behavior = {
    * rejected, even if it is announced.
    */
   tokenAuth?: 'basic' | 'post'
+  /** The error for a client that does not authenticate, by default `invalid_client`. */
+  clientError?: string
   /** The length of a code. */
   codeLength?: number
   claims?: (genuine: Claims) => Claims
@@ -31,6 +33,8 @@ export type Behavior = {
   sign?: (claims: Claims, keys: Keys) => string | Promise<string>
   token?: (genuine: Claims) => Reply
   userInfo?: (genuine: Claims) => Claims
+  /** Returns the user info as a JWT. */
+  userInfoJwt?: (genuine: Claims, keys: Keys) => Promise<string>
   jwks?: (genuine: Claims) => Reply
   /** Changes the parameters of the redirect to the callback. */
   response?: (genuine: URLSearchParams) => void
@@ -110,6 +114,11 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
     }
     if (url.pathname === '/authorize')
       return { status: 303, headers: { Location: authorize(url) }, body: '' }
+    if (url.pathname === '/userinfo' && does.userInfoJwt)
+      return {
+        headers: { 'Content-Type': 'application/jwt' },
+        body: await does.userInfoJwt(person, keys),
+      }
     if (url.pathname === '/userinfo') return { body: does.userInfo?.(person) ?? person }
     if (url.pathname === '/token')
       return token(
@@ -155,7 +164,10 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
       (provider.behavior.tokenAuth === 'post' ? given.get('client_secret') : inHeader) !==
       clientSecret
     )
-      return { status: 401, body: { error: 'invalid_client' } }
+      return {
+        status: 401,
+        body: { error: provider.behavior.clientError ?? 'invalid_client' },
+      }
     if (
       !code ||
       code.get('code_challenge') !== challenge ||

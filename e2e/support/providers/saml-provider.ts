@@ -15,6 +15,9 @@ import type { ServiceProviderSettings } from '../../../lib/sso/saml/settings'
 /** The parts that a provider signs, and whether it encrypts the assertion. */
 export type Mode = { response?: boolean; assertion?: boolean; encrypted?: boolean }
 
+/** The starts of IDs. XML forbids the second one, which products send. */
+export const idStarts = ['_', '4+']
+
 /** All combinations of signing and encryption that a service provider accepts. */
 export const modes: Record<string, Mode> = {
   'a signed response': { response: true },
@@ -45,6 +48,8 @@ export type ResponseOptions = Mode & {
   email?: string
   notBefore?: number
   notOnOrAfter?: number
+  /** The start of the IDs, by default `_`. */
+  idStart?: string
   /** Changes the response before it is signed. */
   edit?: (xml: string) => string
   /** Changes the assertion after it was signed and before it is encrypted. */
@@ -134,15 +139,16 @@ function responseXml(
     email = 'Ada@example.com',
     notBefore = -5,
     notOnOrAfter = 300,
+    idStart = '_',
   }: ResponseOptions,
 ): string {
   const issuer = `<saml:Issuer>${provider}</saml:Issuer>`
   const attribute = (name: string, value: string) =>
     `<saml:Attribute Name="${name}"><saml:AttributeValue xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">${value}</saml:AttributeValue></saml:Attribute>`
   return `<?xml version="1.0" encoding="UTF-8"?>
-<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_response-${randomUUID()}" Version="2.0" IssueInstant="${seconds(0)}" Destination="${acsUrl}" InResponseTo="${inResponseTo}">${issuer}
+<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${idStart}response-${randomUUID()}" Version="2.0" IssueInstant="${seconds(0)}" Destination="${acsUrl}" InResponseTo="${inResponseTo}">${issuer}
   <samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>
-  <saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_assertion-${randomUUID()}" Version="2.0" IssueInstant="${seconds(0)}">${issuer}
+  <saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${idStart}assertion-${randomUUID()}" Version="2.0" IssueInstant="${seconds(0)}">${issuer}
     <saml:Subject>
       <saml:NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">${nameId}</saml:NameID>
       <saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData Recipient="${acsUrl}" InResponseTo="${inResponseTo}" NotOnOrAfter="${seconds(notOnOrAfter)}"/></saml:SubjectConfirmation>

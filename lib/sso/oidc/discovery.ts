@@ -1,6 +1,7 @@
 import type { ClientAuth, CustomFetch, ServerMetadata } from 'openid-client'
 import { log } from '../../log/log'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
+import { clockToleranceSeconds } from '../clock'
 import type { OidcConnection } from '../connection'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets } from '../secrets'
@@ -8,7 +9,6 @@ import { oidcRejection } from './rejection'
 import { type OidcSettings, separatesTenants } from './settings'
 
 const timeoutSeconds = 5 // for each request to the provider
-export const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
 const failedDiscoveryMs = 5_000
 // While a provider can't be reached, the last good metadata and keys are used. They are
@@ -154,6 +154,15 @@ function checkMetadata(metadata: ServerMetadata): void {
     throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
 }
 
+/** Fetches the keys of a provider, as a sign-in does. Throws SignInRejected. */
+export async function checkKeys(
+  connection: OidcConnection,
+  { jwks_uri: url }: ServerMetadata,
+): Promise<void> {
+  const signal = AbortSignal.timeout(timeoutSeconds * 1000)
+  await fetchKeys(connection, url!, { method: 'GET', signal })
+}
+
 /** Returns the fetch function for keys, tokens and user info. */
 function fetchAfterDiscovery(
   connection: OidcConnection,
@@ -194,17 +203,23 @@ async function fetchKeys(
     )
 
     const body = await response.text()
-    if (!response.ok || !Array.isArray(JSON.parse(body).keys))
+    const { keys } = JSON.parse(body)
+    if (!response.ok || !Array.isArray(keys))
       throw new Error('The response holds no keys.')
+    if (keys.length === 0)
+      throw new SignInRejected('provider_keys_empty', 'response_invalid')
 
     keyCopies.set(name, { body, fetchedAt: performance.now() })
 
     return new Response(body, response)
   } catch (error) {
-    if (!isUsable)
-      throw new SignInRejected('provider_keys', 'temporarily_unavailable', error)
+    const rejection =
+      error instanceof SignInRejected
+        ? error
+        : new SignInRejected('provider_keys', 'temporarily_unavailable', error)
+    if (!isUsable) throw rejection
 
-    const failed = { connection: slug, check: 'provider_keys' }
+    const failed = { connection: slug, check: rejection.check }
     log.warn(failed, 'the keys of a provider could not be fetched: the last ones serve')
 
     return Response.json(JSON.parse(copy.body))

@@ -16,6 +16,8 @@ const knownChecks = [
   'provider_login_required',
   'provider_temporarily_unavailable',
   'provider_server_error',
+  'provider_invalid_request',
+  'provider_invalid_scope',
   'id_token_iss',
   'id_token_sub',
   'id_token_aud',
@@ -33,6 +35,20 @@ const steps = {
   user_info: { unusable: 'user_info_response', other: 'user_info_invalid' },
 }
 type Step = keyof typeof steps
+
+/** The errors of a provider that the page explains. */
+const explained: Partial<Record<string, SignInError>> = {
+  provider_access_denied: 'access_denied',
+  provider_login_required: 'login_required',
+  provider_temporarily_unavailable: 'temporarily_unavailable',
+  provider_server_error: 'server_error',
+}
+
+/** Returns the rejection for a known `error` of an authorization response, or null. */
+export function readProviderError(response: URLSearchParams): SignInRejected | null {
+  const check = findKnownCheck('provider', response.get('error'))
+  return check ? new SignInRejected(check, explained[check] ?? 'other') : null
+}
 
 /**
  * The messages of oauth4webapi with the code OAUTH_INVALID_RESPONSE, and our check for
@@ -81,10 +97,8 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
 
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
-      const known = findKnownCheck('provider', oauthError)
-      return known
-        ? reject(known, oauthError as SignInError)
-        : reject('provider_error', 'other')
+      const check = findKnownCheck('provider', oauthError) ?? 'provider_error'
+      return reject(check, explained[check] ?? 'other')
     }
     case 'OAUTH_RESPONSE_BODY_ERROR':
       return reject(findKnownCheck('token', oauthError) ?? 'token_error', 'server_error')
@@ -97,6 +111,9 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
     case 'OAUTH_RESPONSE_IS_NOT_JSON':
       return reject(steps[step].unusable, 'temporarily_unavailable')
   }
+
+  if (step === 'user_info' && isUnannounced(cause))
+    return reject('user_info_signed', 'response_invalid')
 
   const check = invalidCodes[code]?.(step, cause) ?? steps[step].other
   return reject(
@@ -121,10 +138,21 @@ function findClaimCheck(cause: unknown): string {
   return findKnownCheck('id_token', claim) ?? 'id_token_claims'
 }
 
-/** What is unsupported is the type of the access token, or how the ID token is signed. */
+/**
+ * What is unsupported is the type of the access token, or that the ID token is encrypted,
+ * or how it is signed.
+ */
 function findUnsupportedCheck(cause: unknown): string {
   const { message = '' } = (cause ?? {}) as Partial<Error>
+  if (/^JWE /.test(message)) return 'id_token_encrypted'
+
   return /token_type/.test(message) ? steps.response.unusable : 'id_token_alg'
+}
+
+/** Whether a JWT is signed, and the metadata lists no algorithm for it. */
+function isUnannounced(cause: unknown): boolean {
+  const { message = '' } = (cause ?? {}) as Partial<Error>
+  return /^missing client or server configuration to verify used JWT/.test(message)
 }
 
 function findResponseCheck(cause: unknown): string {

@@ -11,6 +11,30 @@ const issuer = ProviderUrl.refine(
   'must be the issuer, not the URL of its metadata',
 )
 
+// The parameters that we set, or that would replace them (RFC 9101), or with which the
+// response would not reach us.
+const ownParameters =
+  'client_id redirect_uri response_type scope state nonce code_challenge code_challenge_method prompt request request_uri response_mode client_secret'.split(
+    ' ',
+  )
+
+const isEvery = (test: (name: string) => boolean) => (parameters: object) =>
+  Object.keys(parameters).every(test)
+
+const authorizationParameters = z
+  .record(
+    z.string(),
+    z.string().regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,500}$/u, 'must be NAME=VALUE'),
+  )
+  .refine(
+    isEvery((name) => /^[A-Za-z][\w.-]{0,63}$/.test(name)),
+    'must be NAME=VALUE',
+  )
+  .refine(
+    isEvery((name) => !ownParameters.includes(name)),
+    `can’t be one of the parameters of the app: ${ownParameters.join(', ')}`,
+  )
+
 export const OidcSettings = z
   .strictObject({
     kind: z.literal('oidc'),
@@ -32,6 +56,10 @@ export const OidcSettings = z
     emailClaim: z.string().min(1).max(255).optional(),
     // whether that claim may link and create users, because users can't edit it
     trustClaim: z.boolean().optional(),
+    // whether only `email_verified: true` counts, not a missing claim
+    requireVerified: z.boolean().optional(),
+    // what the provider needs in the authorization request, by name
+    authorizationParameters: authorizationParameters.optional(),
   })
   .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],
@@ -47,6 +75,11 @@ export const OidcSettings = z
     path: ['trustClaim'],
     error: 'needs --email-claim',
   })
+  .refine(({ emailClaim, requireVerified }) => !emailClaim || !requireVerified, {
+    path: ['requireVerified'],
+    error:
+      'can’t be used with --email-claim: email_verified is only about the claim email',
+  })
 
 export type OidcSettings = z.output<typeof OidcSettings>
 
@@ -61,6 +94,14 @@ export function separatesTenants({
   return (
     tenants.length <= 1 || tenants.every((tenant) => tenantDomains[tenant.toLowerCase()])
   )
+}
+
+/**
+ * Returns the scope of the authorization request. Entra ID sends `oid`, `tid` and `upn` only
+ * with `profile`. Another email claim may need it too.
+ */
+export function requestedScope({ issuer, emailClaim }: OidcSettings): string {
+  return isEntra(issuer) || emailClaim ? 'openid email profile' : 'openid email'
 }
 
 /**

@@ -26,6 +26,11 @@ test('reads the flags of a provider, and ignores white space around their values
     [{ 'token-auth': 'post' }, { tokenAuth: 'post' }],
     [{ 'token-auth': ' Basic ' }, { tokenAuth: 'basic' }],
     [{ 'email-claim': ' upn' }, { emailClaim: 'upn' }],
+    [{ 'require-verified': true }, { requireVerified: true }],
+    [
+      { 'authorization-parameter': ['domain_hint=example.com', 'acr_values = a=b'] },
+      { authorizationParameters: { domain_hint: 'example.com', acr_values: ' a=b' } },
+    ],
     [
       { 'email-claim': 'upn', 'trust-claim': true },
       { emailClaim: 'upn', trustClaim: true },
@@ -53,6 +58,20 @@ test('an error names the flag that can’t be used', async () => {
     ],
     [{ ...common, tenant: [] }, '--tenant '],
     [{ 'client-id': ' ' }, '--client-id '],
+    [
+      { 'require-verified': true, 'email-claim': 'upn' },
+      '--require-verified can’t be used with --email-claim',
+    ],
+    ...['x', '=x', 'x=', 'a b=x', '__proto__=x', 'x=a\u202eb'].map((given) => [
+      { 'authorization-parameter': [given] },
+      '--authorization-parameter must be NAME=VALUE',
+    ]),
+    ...['scope', 'state', 'redirect_uri', 'prompt', 'request', 'response_mode'].map(
+      (name) => [
+        { 'authorization-parameter': [`${name}=x`] },
+        '--authorization-parameter can’t be one of the parameters of the app',
+      ],
+    ),
   ] as [Flags, string][])
     await expect(settingsFrom(flags), JSON.stringify(flags)).rejects.toThrow(message)
 })
@@ -75,6 +94,16 @@ test('an update changes only what its flags name, and reads a secret if --new-se
     [{ 'trust-claim': false }, { trustClaim: undefined }, false],
     [{ 'email-claim': 'mail' }, { emailClaim: 'mail', trustClaim: undefined }, false],
     [{ 'email-claim': '' }, { emailClaim: undefined, trustClaim: undefined }, false],
+    [
+      { 'email-claim': '', 'require-verified': true },
+      { emailClaim: undefined, trustClaim: undefined, requireVerified: true },
+      false,
+    ],
+    [
+      { 'authorization-parameter': ['a=1', 'b=2', 'a='] },
+      { authorizationParameters: { b: '2' } },
+      false,
+    ],
   ] as [Flags, object, boolean][]) {
     const { settings: entered, secrets } = await oidc.add.settingsFrom(
       { slug: 'acme', domains: [], stored },
@@ -92,6 +121,35 @@ test('an update changes only what its flags name, and reads a secret if --new-se
     secret,
   )
   await expect(another).rejects.toThrow('add it as another connection')
+})
+
+test('an update adds authorization parameters, and removes those with an empty value', async () => {
+  const stored = {
+    kind: 'oidc' as const,
+    issuer: good.issuer,
+    clientId: 'x',
+    requireVerified: true,
+    authorizationParameters: { a: '1', b: '2' },
+  }
+  const update = async (flags: Flags) =>
+    (await oidc.add.settingsFrom({ slug: 'acme', domains: [], stored }, flags, secret))
+      .settings
+  expect(await update({ 'authorization-parameter': ['b=', 'c=3'] })).toEqual({
+    ...stored,
+    authorizationParameters: { a: '1', c: '3' },
+  })
+  const none = await update({ 'authorization-parameter': ['a=', 'b='] })
+  expect(none).not.toHaveProperty('authorizationParameters')
+  expect(await update({ 'require-verified': false })).not.toHaveProperty(
+    'requireVerified',
+  )
+  expect(
+    oidc.describe({ slug: 'acme', settings: stored } as never).settings.slice(1),
+  ).toEqual([
+    'email address: only with email_verified: true',
+    'authorization parameter: a=1',
+    'authorization parameter: b=2',
+  ])
 })
 
 test('with several tenants, each must name the domains for which it vouches', async () => {

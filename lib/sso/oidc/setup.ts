@@ -7,9 +7,9 @@ import { checkEntered } from '../manage/settings-as-entered'
 import type { Flags, ProviderSetup } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { ssoUrl } from '../urls'
-import { discover } from './discovery'
+import { checkKeys, discover } from './discovery'
 import { oidcRejection } from './rejection'
-import { OidcSettings, separatesTenants } from './settings'
+import { OidcSettings, requestedScope, separatesTenants } from './settings'
 
 type OidcSetup = ProviderSetup<OidcConnection>
 
@@ -27,13 +27,18 @@ const describe: OidcSetup['describe'] = ({ slug, settings }) => {
       `email claim: ${emailClaim}, which links and creates ${trustClaim ? 'users' : 'nobody'}`,
     )
 
+  if (settings.requireVerified)
+    lines.push('email address: only with email_verified: true')
+  for (const [name, value] of Object.entries(settings.authorizationParameters ?? {}))
+    lines.push(`authorization parameter: ${name}=${value}`)
+
   return {
     settings: lines,
     entries: {
       'application type': 'Web application (confidential), authorization code flow',
       'redirect URI': ssoUrl(slug, 'callback'),
       'initiate login URI': ssoUrl(slug, 'start'),
-      scopes: 'openid, email, profile',
+      scopes: requestedScope(settings).replaceAll(' ', ', '),
       PKCE: 'S256, if it asks',
     },
   }
@@ -56,6 +61,7 @@ const advice: Partial<Record<string, string>> = {
     'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
   discovery_response:
     'There is no metadata below the issuer, at /.well-known/openid-configuration.',
+  provider_keys: 'The keys (jwks_uri) can’t be fetched.',
   provider_timeout: 'The provider did not respond within 5 seconds.',
   provider_unreachable:
     'The provider can’t be reached from here: check the URL, DNS, the firewall, the proxy and the certificate.',
@@ -68,6 +74,7 @@ const advice: Partial<Record<string, string>> = {
 const check: OidcSetup['check'] = async (connection) => {
   try {
     const { metadata, configuration } = await discover(connection)
+    await checkKeys(connection, metadata)
     const outcome = await sendTestGrant(connection, configuration)
     const names = `the provider responds, and names itself ${metadata.issuer}.`
     const isAccepted = outcome === 'token_invalid_grant'
@@ -83,6 +90,9 @@ const check: OidcSetup['check'] = async (connection) => {
     )
   }
 }
+
+// Keycloak sends the second one for a wrong secret.
+const rejectedClient = ['token_invalid_client', 'token_unauthorized_client']
 
 /**
  * Sends an invalid code. Returns the check that failed. A provider authenticates the
@@ -103,7 +113,7 @@ async function sendTestGrant(
     await genericGrantRequest(configuration, 'authorization_code', grant)
   } catch (error) {
     const rejection = oidcRejection(error)
-    if (rejection.check === 'token_invalid_client') throw rejection
+    if (rejectedClient.includes(rejection.check)) throw rejection
     return rejection.check
   }
 
@@ -115,8 +125,11 @@ function findProblems(
   metadata: ServerMetadata,
   outcome: string,
 ): string[] {
-  const { code_challenge_methods_supported: challenges, scopes_supported: scopes } =
-    metadata
+  const {
+    code_challenge_methods_supported: challenges,
+    scopes_supported: scopes,
+    id_token_signing_alg_values_supported: algorithms,
+  } = metadata
 
   const problems: string[] = []
   if (outcome !== 'token_invalid_grant')
@@ -126,9 +139,20 @@ function findProblems(
   if (challenges && !challenges.includes('S256'))
     problems.push('It does not announce PKCE with S256.')
   if (!emailClaim && scopes && !scopes.includes('email'))
-    problems.push('It does not announce the scope email: nobody can be linked.')
+    problems.push(
+      'It does not announce the scope email: if it sends no email address, nobody can be linked.',
+    )
+  if (Array.isArray(algorithms) && algorithms.every(isWithoutKey))
+    problems.push(
+      `It signs ID tokens only with ${algorithms.join(', ')}: choose an RSA or EC key there.`,
+    )
 
   return problems
+}
+
+/** Whether everybody who knows the client secret, or anybody, can create a signature. */
+function isWithoutKey(algorithm: unknown): boolean {
+  return /^(?:HS\d+|none)$/.test(String(algorithm))
 }
 
 const readIssuer: OidcSetup['readIssuer'] = async (connection) => {
@@ -176,6 +200,14 @@ const add: OidcSetup['add'] = {
     'trust-claim': {
       text: 'lets that claim link and create users: only if users can’t edit it at the provider',
     },
+    'require-verified': {
+      text: 'links and creates users only if email_verified is true; by default, a missing claim counts as true',
+    },
+    'authorization-parameter': {
+      value: 'name=value',
+      repeats: true,
+      text: 'a parameter that the provider needs in the authorization request; repeat it for several. With update, adds one; NAME= removes it',
+    },
     'new-secret': {
       text: 'with update, reads a client secret from stdin, as do --client-id and no flag at all',
     },
@@ -221,6 +253,11 @@ function readSettings(
     tokenAuth: readText('token-auth')?.toLowerCase() ?? stored?.tokenAuth,
     emailClaim: readText('email-claim') ?? stored?.emailClaim,
     trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
+    requireVerified: (flags['require-verified'] ?? stored?.requireVerified) || undefined,
+    authorizationParameters: readParameters(
+      [flags['authorization-parameter'] ?? []].flat().map(String),
+      stored?.authorizationParameters,
+    ),
   }
 
   const isGiven = ([, value]: [string, unknown]) =>
@@ -231,6 +268,24 @@ function readSettings(
     Object.fromEntries(Object.entries(given).filter(isGiven)),
     nameFlag,
   )
+}
+
+/** Parses values of the form NAME=VALUE, and adds them to the stored ones. */
+function readParameters(
+  given: string[],
+  stored: Record<string, string> = {},
+): Record<string, string> | undefined {
+  const parameters = new Map(Object.entries(stored))
+
+  for (const text of given) {
+    const [, name, value = ''] = /^\s*([A-Za-z][\w.-]*)\s*=(.*)$/s.exec(text) ?? []
+    if (!name) throw new UsageError('--authorization-parameter must be NAME=VALUE.')
+
+    if (value === '' && parameters.delete(name)) continue
+    parameters.set(name, value)
+  }
+
+  return parameters.size > 0 ? Object.fromEntries(parameters) : undefined
 }
 
 /** Each tenant may vouch only for domains of the connection. */
@@ -288,6 +343,7 @@ identity_other_subject. Try one now: the earlier client ID, with its secret, und
 
 function nameFlag(setting: string): string {
   if (setting === 'tenants') return '--tenant'
+  if (setting === 'authorizationParameters') return '--authorization-parameter'
 
   return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

@@ -29,7 +29,7 @@ import type { OidcConnection } from '../connection'
 import { advice, SignInRejected } from '../rejection'
 import { createBinding, encryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
-import type { OidcSettings } from './settings'
+import { type OidcSettings, requestedScope } from './settings'
 import { authenticate, authorize, choosePrompt, readEmail } from './sign-in'
 
 env().ENCRYPTION_KEY = [randomBytes(32)]
@@ -238,6 +238,29 @@ rejects('response_invalid', {
     },
   ],
   'no JWT': ['id_token_format', { sign: () => 'abc' }],
+  'an encrypted ID token': [
+    'id_token_encrypted',
+    { sign: () => `${part({ alg: 'RSA-OAEP', enc: 'A128GCM' })}.a.b.c.d` },
+  ],
+  'HS256, which is the only announced algorithm, without a key': [
+    'id_token_alg',
+    {
+      sign: (claims) => hs256(claims, clientSecret),
+      ...metadata({ id_token_signing_alg_values_supported: ['HS256'] }),
+      jwks: () => ({ body: { keys: [] } }),
+    },
+  ],
+  'a signature without published keys': [
+    'provider_keys_empty',
+    { jwks: () => ({ body: { keys: [] } }) },
+  ],
+  'signed user info without an announced algorithm': [
+    'user_info_signed',
+    {
+      ...claims({ email: undefined }),
+      userInfoJwt: (person, keys) => signed(person, keys),
+    },
+  ],
   'no ID token': [
     'id_token_missing',
     { token: ({ id_token: _, ...body }) => ({ body }) },
@@ -261,10 +284,10 @@ rejects('response_invalid', {
     claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' })),
   ],
   'one audience with another azp': ['id_token_azp', claims({ azp: 'other' })],
-  'nbf in two minutes': ['id_token_nbf', claims(() => ({ nbf: now() + 120 }))],
-  'exp two minutes ago': ['id_token_exp', claims(() => ({ exp: now() - 120 }))],
+  'nbf in four minutes': ['id_token_nbf', claims(() => ({ nbf: now() + 240 }))],
+  'exp four minutes ago': ['id_token_exp', claims(() => ({ exp: now() - 240 }))],
   'no exp': ['id_token_exp', claims({ exp: undefined })],
-  'iat in two minutes': ['id_token_iat', claims(() => ({ iat: now() + 120 }))],
+  'iat in four minutes': ['id_token_iat', claims(() => ({ iat: now() + 240 }))],
   'no iat': ['id_token_iat', claims({ iat: undefined })],
   'no sub': ['id_token_sub', claims({ sub: undefined })],
   'a sub of 256 characters': ['id_token_sub', claims({ sub: 'x'.repeat(256) })],
@@ -302,15 +325,20 @@ test('rejects a code that belongs to another sign-in (PKCE)', async () => {
   expect(outcome).toEqual(['token_invalid_grant', 'server_error'])
 })
 
-test('accepts a missing iss parameter, a clock difference of 30 seconds, our own azp, and one audience in an array', async () => {
+test('accepts a missing iss parameter, a clock difference of 170 seconds, our own azp, and one audience in an array', async () => {
   provider.behavior = {
     ...metadata({ authorization_response_iss_parameter_supported: undefined }),
-    ...claims(({ aud }) => ({ aud: [aud], azp: aud, iat: now() + 30, nbf: now() + 30 })),
+    ...claims(({ aud }) => ({
+      aud: [aud],
+      azp: aud,
+      iat: now() + 170,
+      nbf: now() + 170,
+    })),
     response: (given) => given.delete('iss'),
   }
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
-  Object.assign(provider.behavior, claims({ exp: now() - 30 }))
+  Object.assign(provider.behavior, claims({ exp: now() - 170 }))
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
 })
 
@@ -388,9 +416,46 @@ test('sends the client secret by the method that the connection names or that th
   }
 })
 
+test('asks for the email address only, and for the profile where a claim needs it', async () => {
+  const read = async (settings: Partial<OidcSettings>) =>
+    new URL(await authorize(await connect(settings), newSecrets())).searchParams
+  expect((await read({})).get('scope')).toBe('openid email')
+  expect((await read({ emailClaim: 'upn' })).get('scope')).toBe('openid email profile')
+  expect(
+    requestedScope({
+      kind: 'oidc',
+      issuer: `https://login.microsoftonline.com/${randomUUID()}/v2.0`,
+      clientId: 'x',
+    }),
+  ).toBe('openid email profile')
+
+  const authorizationParameters = {
+    domain_hint: 'example.com',
+    nonce: 'x',
+    acr_values: '1',
+  }
+  const sent = await read({ authorizationParameters })
+  expect(sent.get('domain_hint')).toBe('example.com')
+  expect(sent.getAll('acr_values')).toEqual(['1'])
+  expect(sent.getAll('nonce')).toEqual([expect.stringMatching(/^[\w-]{43}$/)])
+})
+
 test('the advice for a failed client authentication names the flag that sets the method of authentication', () => {
   expect(advice.token_invalid_client).toContain('--token-auth post or basic')
 })
+
+for (const error of ['invalid_scope', 'invalid_request'])
+  rejects('other', {
+    [`the error ${error} of the provider`]: [
+      `provider_${error}`,
+      {
+        response: (given) => {
+          given.delete('code')
+          given.set('error', error)
+        },
+      },
+    ],
+  })
 
 for (const error of [
   'access_denied',
@@ -889,6 +954,7 @@ const infoWith = (claims: Claims): Behavior => ({
 })
 const verified = claims({ email_verified: true })
 const upn = { emailClaim: 'upn', trustClaim: true }
+const strict = { requireVerified: true }
 // whether the address in the ID token counts as verified, and whether the user info is requested
 const verdicts: [
   what: string,
@@ -922,6 +988,22 @@ const verdicts: [
   ['null in the ID token', false, false, claims({ email_verified: null })],
   ['no user info', true, false, metadata({ userinfo_endpoint: undefined })],
   [
+    'no user info, if true is required',
+    false,
+    false,
+    metadata({ userinfo_endpoint: undefined }),
+    strict,
+  ],
+  ['nothing in either, if true is required', false, true, {}, strict],
+  [
+    'true in the user info, which is required',
+    true,
+    true,
+    infoWith({ email_verified: true }),
+    strict,
+  ],
+  ['true in the ID token, which is required', true, false, verified, strict],
+  [
     'false in the user info, if the address is in another claim of the ID token',
     true,
     false,
@@ -952,6 +1034,24 @@ test('reads the verdict on an address from the ID token alone if the user info c
     expect(warnings.mock.lastCall![0]).toEqual({ connection: 'acme', check })
   }
   expect(warnings).toHaveBeenCalledTimes(3)
+})
+
+test('rejects an address without a verdict if true is required and the user info can’t be read', async () => {
+  provider.behavior = infoWith({ sub: 'another' })
+  expect(await outcomeOf(signIn(await connect(strict)))).toEqual([
+    'user_info_sub',
+    'response_invalid',
+  ])
+})
+
+test('returns when the ID token was issued, so that the clocks can be compared', async () => {
+  const secrets = newSecrets()
+  const connection = await connect()
+  const response = await visit(connection, secrets)
+  const iat = now() + 100
+  provider.behavior = claims({ iat })
+  const { issuedAt } = await authenticate(connection, response, secrets)
+  expect(issuedAt).toEqual(new Date(iat * 1000))
 })
 
 test('treats null in a token response as a missing field', async () => {

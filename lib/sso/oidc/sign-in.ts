@@ -1,14 +1,15 @@
 import type { ServerMetadata } from 'openid-client'
 import { log } from '../../log/log'
+import { clockToleranceSeconds } from '../clock'
 import type { OidcConnection } from '../connection'
 import { pickSoleAddress } from '../email'
 import type { Ask } from '../next-sign-in'
 import type { ProviderSignIn } from '../provider'
 import { SignInRejected } from '../rejection'
 import { ssoUrl } from '../urls'
-import { clockToleranceSeconds, loadDiscovery } from './discovery'
-import { oidcRejection } from './rejection'
-import { isEntra, isGoogle, type OidcSettings } from './settings'
+import { loadDiscovery } from './discovery'
+import { oidcRejection, readProviderError } from './rejection'
+import { isEntra, isGoogle, type OidcSettings, requestedScope } from './settings'
 
 const registeredAmr =
   'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(
@@ -24,8 +25,9 @@ export const authorize: OidcSignIn['authorize'] = async (connection, secrets, as
   const prompt = ask && choosePrompt(ask, metadata)
 
   const parameters = {
+    ...connection.settings.authorizationParameters,
     redirect_uri: ssoUrl(connection.slug, 'callback'),
-    scope: 'openid email profile',
+    scope: requestedScope(connection.settings),
     state: secrets.state,
     nonce: secrets.nonce,
     code_challenge: await client.calculatePKCECodeChallenge(secrets.codeVerifier),
@@ -93,6 +95,7 @@ export const authenticate: OidcSignIn['authenticate'] = async (
       contact,
       account: accountIn(claims),
       amr: readAmr(claims),
+      issuedAt: readIssuedAt(claims),
     }
   } catch (error) {
     throw oidcRejection(error)
@@ -134,6 +137,11 @@ function readAmr({ amr }: Claims): string[] | null {
   return [...new Set<string>(amr)]
 }
 
+/** Returns when the ID token was issued. Entra ID sets `iat` back by five minutes. */
+function readIssuedAt({ iss, iat }: Claims): Date | undefined {
+  return isEntra(String(iss)) ? undefined : new Date(Number(iat) * 1000)
+}
+
 /**
  * Returns the account name at the provider. Entra ID and ADFS send only
  * `preferred_username` or `upn`.
@@ -154,18 +162,21 @@ async function readContact(
   { slug, settings }: OidcConnection,
 ) {
   const { issuer, userinfo_endpoint: endpoint } = metadata
-  const { emailClaim = 'email', trustClaim, tenantDomains } = settings
+  const { emailClaim = 'email', trustClaim, tenantDomains, requireVerified } = settings
   const hasAddress = addressesIn(idToken, emailClaim).length > 0
 
   // `email_verified` is only about the claim `email`
   const hasVerdict = idToken.email_verified !== undefined || emailClaim !== 'email'
 
   const documents = [idToken]
-  if (endpoint && !hasAddress) documents.push(await readUserInfo(userInfo))
+  if (endpoint && (!hasAddress || (requireVerified && !hasVerdict)))
+    documents.push(await readUserInfo(userInfo))
   else if (endpoint && !hasVerdict)
     documents.push(await readFurtherUserInfo(userInfo, slug))
 
   const { email, isVerified } = readEmail(documents, emailClaim)
+  const isAffirmed =
+    !requireVerified || documents.some((claims) => isAffirmative(claims.email_verified))
   if (settings.emailClaim && !trustClaim)
     throw new SignInRejected('email_claim_untrusted', 'no_access')
 
@@ -174,7 +185,7 @@ async function readContact(
 
   return {
     email,
-    isVerified,
+    isVerified: isVerified && isAffirmed,
     ...(tenantDomains && { domains }),
     ...(isGoogle(issuer) && { hostedDomain }),
   }
@@ -213,8 +224,11 @@ function addressesIn(claims: Claims, name = 'email'): string[] {
  * send a string.
  */
 function isNotDenied(claim: unknown): boolean {
-  if (claim === undefined || claim === true) return true
-  return typeof claim === 'string' && /^\s*true\s*$/i.test(claim)
+  return claim === undefined || isAffirmative(claim)
+}
+
+function isAffirmative(claim: unknown): boolean {
+  return claim === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
 }
 
 /**
@@ -249,4 +263,9 @@ export function readEmail(
   return { email: pickSoleAddress(given ?? [], others), isVerified }
 }
 
-export const oidcSignIn: OidcSignIn = { response: 'query', authorize, authenticate }
+export const oidcSignIn: OidcSignIn = {
+  response: 'query',
+  readError: readProviderError,
+  authorize,
+  authenticate,
+}

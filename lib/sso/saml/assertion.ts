@@ -1,3 +1,4 @@
+import { clockToleranceSeconds } from '../clock'
 import type { Authenticated } from '../provider'
 import { isNameId, readEmail } from './email'
 import { ensure, type SamlCheck, SamlRejected } from './rejection'
@@ -11,7 +12,7 @@ import {
   type XmlElement,
 } from './xml'
 
-const clockSkewMs = 60_000 // allowed between our clock and the provider's clock
+const clockSkewMs = clockToleranceSeconds * 1000
 
 const { assertion: saml } = namespaces
 
@@ -50,10 +51,19 @@ export function readIdentity(
     contact,
     account: name,
     sessionEnd,
+    issuedAt: readIssuedAt(assertion),
   }
 }
 
+/** Returns undefined if the time is missing or malformed, because nothing depends on it. */
+function readIssuedAt({ attributes }: XmlElement): Date | undefined {
+  const time = parseTime(attributes.get('IssueInstant'))
+  return Number.isNaN(time) ? undefined : new Date(time)
+}
+
 function readNameId(subject: XmlElement, issuer: string) {
+  const encrypted = findChildren(subject, saml, 'EncryptedID')
+  ensure(encrypted.length === 0, 'saml_encrypted_id')
   const nameId = findOnlyChild(subject, saml, 'NameID', 'saml_name_id')
   const name = trimXml(nameId.text)
   ensure(nameId.children.length === 0, 'saml_name_id')

@@ -8,6 +8,7 @@ import {
   addAttribute,
   assertionPattern,
   encrypt,
+  idStarts,
   inOrder,
   newSamlProvider,
   parts,
@@ -35,7 +36,7 @@ const { signature, issuer } = parts
 const root = /<samlp:Response[\s\S]*<\/samlp:Response>/
 
 const evil: Edit = replace('>ada<', '>root<')
-const withNewId: Edit = replace(/ID="_[^"]*"/, `ID="_evil-${randomUUID()}"`)
+const withNewId: Edit = replace(/ID="[^"]*"/, `ID="_evil-${randomUUID()}"`)
 const unsigned: Edit = replace(signature, '')
 /** Inserts a text before the first occurrence of a tag. */
 const before = (tag: string, text: string) => replace(tag, () => text + tag)
@@ -56,8 +57,12 @@ const encryptedOnly: ResponseOptions = { assertion: true, encrypted: true }
 const encryptedInSigned: ResponseOptions = { response: true, encrypted: true }
 
 function rejectsResponse(what: string, check: SamlCheck, options: ResponseOptions) {
-  test(`rejects ${what}`, async () =>
-    expect(await outcomeOf(provider, provider.respond(options))).toBe(check))
+  test(`rejects ${what}`, async () => {
+    for (const idStart of idStarts) {
+      const posted = provider.respond({ ...options, idStart })
+      expect(await outcomeOf(provider, posted), idStart).toBe(check)
+    }
+  })
 }
 
 /** Tests that each edit of a response with these options fails this check. */
@@ -181,6 +186,11 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     { ...ofResponse, edit: replace(/ Destination="[^"]*"/, '') },
     (xml) => xml,
   ],
+  'a signed response with an empty destination': [
+    'saml_destination',
+    { ...ofResponse, edit: replace(/ Destination="[^"]*"/, ' Destination=""') },
+    (xml) => xml,
+  ],
   'a signed response without an issuer': [
     'saml_issuer',
     { ...ofResponse, edit: replace(issuer, '') },
@@ -281,6 +291,10 @@ rejects('saml_id', ofResponse, {
   'a duplicate ID in a signed response': replace(
     '<samlp:Status>',
     '<samlp:Extensions id="_x" Id="_x"/>$&',
+  ),
+  'a duplicate ID that begins with a digit': replace(
+    '<samlp:Status>',
+    '<samlp:Extensions ID="4x" x:id="4x" xmlns:x="urn:x"/>$&',
   ),
   'a duplicate ID with a prefix': replace(
     '<samlp:Status>',
@@ -931,6 +945,19 @@ test('reads no email address from two attributes with the same name or from an e
       },
     )
     await expect(contact()).rejects.toMatchObject({ check })
+  }
+})
+
+test('returns when the assertion was issued, so that the clocks can be compared', async () => {
+  const edit = (time: string) =>
+    replace(/(<saml:Assertion[^>]* IssueInstant=)"[^"]*"/, `$1"${time}"`)
+  for (const [time, issuedAt] of [
+    ['2026-11-28T12:00:00.5Z', new Date('2026-11-28T12:00:00.500Z')],
+    ['yesterday', undefined],
+  ] as const) {
+    const posted = provider.respond({ assertion: true, edit: edit(time) })
+    const verified = await verifyResponse(provider.settings, posted, { requestId })
+    expect(verified.issuedAt).toEqual(issuedAt)
   }
 })
 

@@ -8,13 +8,15 @@ export function readPublicSettings({ slug, settings }: SamlConnection): PublicSe
   return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
 }
 
-// A provider can choose one of these formats. The first is the best for us, because it
-// never changes for a person.
-const nameIdFormats = [
-  'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
-  'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
-  'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
-]
+/**
+ * A provider can choose one of these formats. The first is the best for us, because it
+ * never changes for a person.
+ */
+export const nameIdFormats = {
+  persistent: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+  emailAddress: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
+  unspecified: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
+}
 
 /** Returns our metadata (XML). An operator enters it, or its URL, at the provider. */
 export async function createMetadata(settings: PublicSettings): Promise<string> {
@@ -28,7 +30,7 @@ export async function createMetadata(settings: PublicSettings): Promise<string> 
     issuer: entityId,
     callbackUrl: acsUrl,
     // the library writes an element for each
-    identifierFormat: nameIdFormats as unknown as string,
+    identifierFormat: Object.values(nameIdFormats) as unknown as string,
     decryptionPvk: privateKey,
     // one certificate, because many providers use only the first, and the old key will be
     // dropped

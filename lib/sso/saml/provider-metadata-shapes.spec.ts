@@ -158,6 +158,74 @@ ${[next, current].map((pem) => `    <md:KeyDescriptor use="signing"><ds:KeyInfo 
 </md:EntityDescriptor>
 `,
   },
+  // of node-samlp, with claims in the namespace of assertions
+  Auth0: {
+    entityId: 'urn:example.eu.auth0.example',
+    ssoUrl: 'https://example.eu.auth0.example/samlp/AAAA1111',
+    xml: () => `<EntityDescriptor entityID="urn:example.eu.auth0.example" xmlns="${saml}:metadata">
+  <IDPSSODescriptor protocolSupportEnumeration="${saml}:protocol">
+    <KeyDescriptor use="signing">
+      <KeyInfo xmlns="${ds}">
+        <X509Data>
+          <X509Certificate>${text(current)}</X509Certificate>
+        </X509Data>
+      </KeyInfo>
+    </KeyDescriptor>
+    <SingleLogoutService Binding="${saml}:bindings:HTTP-Redirect" Location="https://example.eu.auth0.example/samlp/AAAA1111/logout"/>
+    <NameIDFormat>${saml}:nameid-format:transient</NameIDFormat>
+    <SingleSignOnService Binding="${saml}:bindings:HTTP-Redirect" Location="https://example.eu.auth0.example/samlp/AAAA1111"/>
+    <SingleSignOnService Binding="${saml}:bindings:HTTP-POST" Location="https://example.eu.auth0.example/samlp/AAAA1111"/>
+    <Attribute Name="http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress" NameFormat="${saml}:attrname-format:uri" FriendlyName="E-Mail Address" xmlns="${saml}:assertion"/>
+  </IDPSSODescriptor>
+</EntityDescriptor>`,
+  },
+  // with a binding that SAML does not define for this service
+  OneLogin: {
+    entityId: 'https://app.example.com/saml/metadata/1234',
+    ssoUrl: 'https://example.example.com/trust/saml2/http-post/sso/1234',
+    xml: () => `<?xml version="1.0"?>
+<EntityDescriptor xmlns="${saml}:metadata" entityID="https://app.example.com/saml/metadata/1234">
+  <IDPSSODescriptor xmlns:ds="${ds}" protocolSupportEnumeration="${saml}:protocol">
+    <KeyDescriptor use="signing">
+      <ds:KeyInfo xmlns:ds="${ds}">
+        <ds:X509Data>
+          <ds:X509Certificate>${text(current)}</ds:X509Certificate>
+        </ds:X509Data>
+      </ds:KeyInfo>
+    </KeyDescriptor>
+    <NameIDFormat>urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress</NameIDFormat>
+    <SingleSignOnService Binding="${saml}:bindings:HTTP-Redirect" Location="https://example.example.com/trust/saml2/http-post/sso/1234"/>
+    <SingleSignOnService Binding="${saml}:bindings:HTTP-POST" Location="https://example.example.com/trust/saml2/http-post/sso/1234"/>
+    <SingleSignOnService Binding="${saml}:bindings:SOAP" Location="https://example.example.com/trust/saml2/soap/sso/1234"/>
+  </IDPSSODescriptor>
+  <ContactPerson contactType="technical">
+    <SurName>Support</SurName>
+    <EmailAddress>support@example.com</EmailAddress>
+  </ContactPerson>
+</EntityDescriptor>`,
+  },
+  // of lxml and xmlsec, signed, with every namespace at the root and line breaks in values
+  authentik: {
+    entityId: 'authentik',
+    ssoUrl: 'https://id.example.com/application/saml/acme/sso/binding/redirect/',
+    xml: () => `<md:EntityDescriptor xmlns:ds="${ds}" xmlns:md="${saml}:metadata" xmlns:saml="${saml}:assertion" xmlns:samlp="${saml}:protocol" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ID="_1" entityID="authentik">
+  ${signature('ds')}
+  <md:IDPSSODescriptor protocolSupportEnumeration="${saml}:protocol">
+    <md:KeyDescriptor use="signing">
+      <ds:KeyInfo>
+        <ds:X509Data>
+          <ds:X509Certificate>${lines(current)}
+</ds:X509Certificate>
+        </ds:X509Data>
+      </ds:KeyInfo>
+    </md:KeyDescriptor>
+    <md:NameIDFormat>urn:oasis:names:tc:SAML:1.1:nameid-format:X509SubjectName</md:NameIDFormat>
+    <md:SingleSignOnService Binding="${saml}:bindings:HTTP-Redirect" Location="https://id.example.com/application/saml/acme/sso/binding/redirect/"/>
+    <md:SingleSignOnService Binding="${saml}:bindings:HTTP-POST" Location="https://id.example.com/application/saml/acme/sso/binding/post/"/>
+  </md:IDPSSODescriptor>
+</md:EntityDescriptor>
+`,
+  },
   // with elements of KeyInfo in the namespace of the metadata, as in files by hand
   'a file by hand': {
     entityId: 'https://idp.example.com/metadata',

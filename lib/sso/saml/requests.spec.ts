@@ -60,6 +60,18 @@ test('an AuthnRequest is addressed to the provider, names our entity ID, and req
   })
 })
 
+test('an AuthnRequest names the format of the NameID only if the connection does', async () => {
+  for (const [nameIdFormat, format] of [
+    ['persistent', 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'],
+    ['emailAddress', 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'],
+    [undefined, undefined],
+  ] as const) {
+    const settings = { ...provider.settings, nameIdFormat }
+    const request = requestIn(await createAuthnRequestUrl(settings, redirect))
+    expect(request.children[1]!.attributes.get('Format')).toBe(format)
+  }
+})
+
 test('the signature of a request uses our key (RSA-SHA256) and covers the query exactly as it is sent', async () => {
   const url = await createAuthnRequestUrl(provider.settings, redirect)
   const [signed, signature] = url.slice(url.indexOf('SAMLRequest=')).split('&Signature=')

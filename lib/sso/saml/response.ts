@@ -90,7 +90,8 @@ function checkDestination(
   isSigned: boolean,
 ): void {
   const destination = readUri(response, 'Destination')
-  if (destination === undefined) {
+  // some providers send an empty attribute for a missing one
+  if (!destination) {
     ensure(!isSigned, 'saml_destination')
     return
   }
@@ -175,6 +176,12 @@ function checkPlaces(elements: XmlElement[], signatures: number): void {
 }
 
 /**
+ * Some products send IDs that XML forbids: with a digit at the start, or with a +. They
+ * can be used, because no quote or space can end the library's XPath expression.
+ */
+const usableId = /^[A-Za-z0-9_][\w.+-]{0,255}$/
+
+/**
  * Checks that every ID is unique, in all attributes that the library accepts as an ID.
  */
 function checkIds(elements: XmlElement[]): void {
@@ -185,7 +192,7 @@ function checkIds(elements: XmlElement[]): void {
 
   ensure(new Set(ids).size === ids.length, 'saml_id')
   ensure(
-    ids.every((id) => /^[A-Za-z_][\w.-]*$/.test(id)),
+    ids.every((id) => usableId.test(id)),
     'saml_id',
   )
 }

@@ -15,6 +15,8 @@ export const SamlSettings = z.strictObject({
   certificate, // of our key pair, which signs requests and decrypts assertions
   // of our second key pair, until the first one is dropped
   nextCertificate: certificate.optional(),
+  // the format of the NameID that our requests name
+  nameIdFormat: z.enum(['persistent', 'emailAddress']).optional(),
   emailAttribute: z.string().min(1).max(255).optional(), // if it is not a common one
 })
 

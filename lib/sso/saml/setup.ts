@@ -35,7 +35,7 @@ const describe: SamlSetup['describe'] = ({ slug, settings }) => ({
   entries: {
     'entity ID, metadata URL': ssoUrl(slug, 'metadata'),
     'ACS URL (HTTP-POST)': ssoUrl(slug, 'acs'),
-    NameID: 'persistent; not transient',
+    NameID: settings.nameIdFormat ?? 'persistent; not transient',
     'attribute mail or email': `the email address${settings.emailAttribute ? `; here: ${settings.emailAttribute}` : ''}`,
     sign: `${signedText[settings.signed]}, with RSA-SHA256`,
     'encrypt assertions': 'optional, with the certificate in our metadata',
@@ -118,6 +118,10 @@ const add: SamlSetup['add'] = {
       text: 'response, assertion, both or, by default, either',
     },
     'sign-requests': { text: 'signs requests, even if the metadata does not demand it' },
+    'name-id-format': {
+      value: 'format',
+      text: 'persistent or emailAddress: the format of the NameID that requests name, for a provider that otherwise sends transient',
+    },
     'email-attribute': {
       value: 'name',
       text: 'the attribute with the email address, if it is not one of the usual ones; or NameID',
@@ -176,8 +180,17 @@ function readOwnFlags(flags: Flags, stored: SamlSettings | undefined) {
   return {
     signed,
     signRequests: flags['sign-requests'] ?? stored?.signRequests ?? false,
+    nameIdFormat: readNameIdFormat(flags['name-id-format'] ?? stored?.nameIdFormat),
     emailAttribute: (flags['email-attribute'] ?? stored?.emailAttribute) || undefined,
   }
+}
+
+/** Returns undefined for '', which removes the setting. */
+function readNameIdFormat(given: unknown): SamlSettings['nameIdFormat'] {
+  const { data, error } = SamlSettings.shape.nameIdFormat.safeParse(given || undefined)
+  if (error) throw new UsageError('--name-id-format must be persistent or emailAddress.')
+
+  return data
 }
 
 const names: Record<string, string> = {

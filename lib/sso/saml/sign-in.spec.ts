@@ -8,6 +8,7 @@ import {
   addAttribute,
   assertionPattern,
   encrypt,
+  idStarts,
   inOrder,
   modes,
   newSamlProvider,
@@ -155,6 +156,8 @@ for (const [name, mode] of Object.entries(modes)) {
     const { sessionEnd, ...identity } = await verifyPosted(provider.respond(mode))
     expect(identity).toEqual(ada)
     expect(Math.abs(sessionEnd!.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000)
+    const withDigits = provider.respond({ ...mode, idStart: '0' })
+    expect(await outcomeOf(provider, withDigits)).toBe('accepted')
     const byNext = provider.respond({ ...mode, signing: provider.nextKey })
     expect(await outcomeOf(provider, provider.respond(mode), withNextKey())).toBe(
       'accepted',
@@ -200,12 +203,17 @@ const alsoAccepted: Record<string, Change> = {
     / Destination="[^"]*"/,
     '',
   ),
+  'an empty Destination if only the assertion is signed': replace(
+    /Destination="[^"]*"/,
+    'Destination=" "',
+  ),
+  'IDs of 256 characters': { idStart: 'a'.repeat(256 - 'assertion-'.length - 36) },
   'a response without Issuer if only the assertion is signed': {
     tamper: replace(issuer, ''),
   },
-  'a session of the provider that ended 30 seconds ago': replace(
+  'a session of the provider that ended 170 seconds ago': replace(
     sessionEnd,
-    time('SessionNotOnOrAfter', -30),
+    time('SessionNotOnOrAfter', -170),
   ),
   'a session without an end': replace(/ SessionNotOnOrAfter="[^"]*"/, ''),
   'a time with an offset in place of Z': replace(
@@ -291,8 +299,8 @@ const alsoAccepted: Record<string, Change> = {
       digestMethod: 'http://www.w3.org/2001/04/xmlenc#sha512',
     },
   },
-  'an assertion of a provider whose clock is 30 seconds ahead': { notBefore: 30 },
-  'an assertion that expired 30 seconds ago': { notOnOrAfter: -30 },
+  'an assertion of a provider whose clock is 170 seconds ahead': { notBefore: 170 },
+  'an assertion that expired 170 seconds ago': { notOnOrAfter: -170 },
   'AES-128 in GCM': {
     encrypted: true,
     encryption: { content: 'http://www.w3.org/2009/xmlenc11#aes128-gcm' },
@@ -330,11 +338,13 @@ const alsoAccepted: Record<string, Change> = {
 }
 for (const [what, change] of Object.entries(alsoAccepted)) {
   test(`accepts ${what}`, async () => {
-    const posted = provider.respond({ assertion: true, ...optionsOf(change) })
-    expect(await verifyPosted(posted)).toMatchObject({
-      subject: 'ada',
-      email: 'ada@example.com',
-    })
+    for (const idStart of idStarts) {
+      const posted = provider.respond({ assertion: true, idStart, ...optionsOf(change) })
+      expect(await verifyPosted(posted), idStart).toMatchObject({
+        subject: 'ada',
+        email: 'ada@example.com',
+      })
+    }
   })
 }
 
@@ -395,10 +405,10 @@ function rejects(check: SamlCheck, changes: Record<string, Change>) {
     test(`rejects ${what}`, async () => {
       const options = optionsOf(change)
       for (const name of checkedModes)
-        expect(
-          await outcomeOf(provider, provider.respond({ ...modes[name]!, ...options })),
-          name,
-        ).toBe(check)
+        for (const idStart of idStarts) {
+          const posted = provider.respond({ ...modes[name]!, idStart, ...options })
+          expect(await outcomeOf(provider, posted), `${name} ${idStart}`).toBe(check)
+        }
     })
   }
 }
@@ -477,11 +487,14 @@ rejects('saml_name_id', {
   'a NameID of two lines': { nameId: 'ada\nroot' },
   'a NameID of 257 characters': { nameId: 'x'.repeat(257) },
   'an element inside the NameID': { nameId: 'ada<saml:Extra/>' },
-  'an encrypted NameID': replace(nameId, '<saml:EncryptedID/>'),
   'a NameID of another namespace': replace(
     nameId,
     '<NameID xmlns="urn:other">ada</NameID>',
   ),
+})
+rejects('saml_encrypted_id', {
+  'an encrypted NameID': replace(nameId, '<saml:EncryptedID/>'),
+  'an encrypted NameID next to another one': replace(nameId, '$&<saml:EncryptedID/>'),
 })
 rejects('saml_transient', {
   'a transient NameID': replace('nameid-format:persistent', 'nameid-format:transient'),
@@ -534,10 +547,10 @@ rejects('saml_not_before', {
 })
 rejects('saml_not_on_or_after', {
   'a confirmation that never expires': inConfirmation(/ NotOnOrAfter="[^"]*"/, ''),
-  'an assertion that expired two minutes ago': { notOnOrAfter: -120 },
-  'a confirmation that expired two minutes ago': inConfirmation(
+  'an assertion that expired four minutes ago': { notOnOrAfter: -240 },
+  'a confirmation that expired four minutes ago': inConfirmation(
     end,
-    time('NotOnOrAfter', -120),
+    time('NotOnOrAfter', -240),
   ),
   'a confirmation that expires at a local time': inConfirmation(
     end,
@@ -545,7 +558,7 @@ rejects('saml_not_on_or_after', {
   ),
 })
 rejects('saml_time', {
-  'an assertion that becomes valid in two minutes': { notBefore: 120 },
+  'an assertion that becomes valid in four minutes': { notBefore: 240 },
   'conditions that begin at a local time': replace(
     / NotBefore="[^"]*Z"/,
     ' NotBefore="2020-01-01T00:00:00"',
@@ -559,20 +572,20 @@ rejects('saml_time', {
     '$1',
   ),
   'expired conditions': replace(conditions, (text) =>
-    text.replace(end, time('NotOnOrAfter', -120)),
+    text.replace(end, time('NotOnOrAfter', -240)),
   ),
 })
 rejects('saml_authn_statement', {
   'no authentication statement': replace(authnStatement, ''),
 })
 rejects('saml_session_ended', {
-  'a session that ended two minutes ago': replace(
+  'a session that ended four minutes ago': replace(
     sessionEnd,
-    time('SessionNotOnOrAfter', -120),
+    time('SessionNotOnOrAfter', -240),
   ),
   'two sessions, one of which has ended': replace(
     authnStatement,
-    (text) => text + text.replace(sessionEnd, time('SessionNotOnOrAfter', -120)),
+    (text) => text + text.replace(sessionEnd, time('SessionNotOnOrAfter', -240)),
   ),
   'a session that ends at a local time': replace(
     sessionEnd,
@@ -610,10 +623,13 @@ rejects('saml_audience', {
   ),
 })
 rejects('saml_id', {
-  'an ID that is no XML name': replace(
-    /(<saml:Assertion[^>]*) ID="[^"]*"/,
-    '$1 ID="a b"',
-  ),
+  'an ID with a space': { idStart: 'a b' },
+  'an ID with a quote': { idStart: "a'" },
+  'an ID that begins with a hyphen': { idStart: '-' },
+  'an ID that begins with a dot': { idStart: '.' },
+  'an ID that is not in ASCII': { idStart: '_ü' },
+  'an ID of 257 characters': { idStart: 'a'.repeat(257 - 'assertion-'.length - 36) },
+  'an empty ID': replace(/(<saml:Assertion[^>]*) ID="[^"]*"/, '$1 ID=""'),
 })
 rejects('saml_algorithm', {
   'RSA-SHA1': {

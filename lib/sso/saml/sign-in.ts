@@ -3,7 +3,7 @@ import type { ProviderSignIn } from '../provider'
 import { decryptSecrets } from '../secrets'
 import { readIdentity } from './assertion'
 import { decryptAssertion } from './encryption'
-import { readPublicSettings } from './metadata'
+import { nameIdFormats, readPublicSettings } from './metadata'
 import { ensure, SamlRejected } from './rejection'
 import { checkAssertionForm, checkResponse, decodeResponse } from './response'
 import type { ServiceProviderSettings } from './settings'
@@ -33,6 +33,7 @@ export async function createAuthnRequestUrl(
   }: { id: string; relayState: string; forceAuthn?: boolean },
 ): Promise<string> {
   const { SAML } = await import('@node-saml/node-saml')
+  const { nameIdFormat } = settings
   const saml = new SAML({
     issuer: settings.entityId,
     callbackUrl: settings.acsUrl,
@@ -40,7 +41,7 @@ export async function createAuthnRequestUrl(
     idpCert: settings.certificates,
     signatureAlgorithm: 'sha256', // the library's default is SHA-1
     digestAlgorithm: 'sha256',
-    identifierFormat: null,
+    identifierFormat: nameIdFormat ? nameIdFormats[nameIdFormat] : null,
     disableRequestedAuthnContext: true, // ADFS and Entra fail otherwise
     ...(settings.signRequests && { privateKey: settings.privateKey }),
     ...(forceAuthn && { forceAuthn }),

@@ -5,6 +5,7 @@ import { describeCause, log } from '@/lib/log/log'
 import { readBrowser } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { claimAttempt } from '@/lib/sso/attempt'
+import { warnAboutClock } from '@/lib/sso/clock'
 import { issueIdentityCode } from '@/lib/sso/code'
 import { type Connection, createStartPath, findConnection } from '@/lib/sso/connection'
 import { type Contact, findOrLinkUser } from '@/lib/sso/identity'
@@ -19,7 +20,8 @@ import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
  */
 type ReturnTo = { next: string | null }
 
-type Work = (signIn: SignIn) => Promise<string>
+/** Returns the URL to redirect to, or a page. */
+type Work = (signIn: SignIn) => Promise<string | Response>
 export type SignIn = {
   request: Request
   connection: Connection
@@ -30,8 +32,8 @@ export type SignIn = {
 }
 
 /**
- * Returns handlers that redirect to the URL from `work` or to an error page. `response`:
- * how the provider responds.
+ * Returns handlers that redirect to the URL from `work` or to an error page, or respond
+ * with its page. `response`: how the provider responds.
  */
 export function ssoRoute(
   definition: { name: string; method: 'GET' | 'POST' },
@@ -54,7 +56,9 @@ export function ssoRoute(
 
       const signIn = { request, connection, provider, returnTo, addToLog, setCookies }
 
-      return seeOther(await work(signIn))
+      const result = await work(signIn)
+
+      return typeof result === 'string' ? seeOther(result) : result
     } catch (thrown) {
       // The body is too large or not a form, so the client is not a browser that a
       // provider redirected.
@@ -115,17 +119,13 @@ export async function finishSignIn(
   response: URLSearchParams,
   state: string | null,
 ): Promise<string> {
-  const { request, connection, provider, returnTo, addToLog } = signIn
+  const { connection, provider, returnTo, addToLog } = signIn
 
-  const claimed = await claimAttempt({
-    state,
-    connectionId: connection.id,
-    browser: readBrowser(request.headers),
-    mayLackCookies: provider.response === 'form',
-  })
+  const claimed = await claim(signIn, response, state)
   returnTo.next = claimed.next
 
   const authenticated = await provider.authenticate(connection, response, claimed)
+  warnAboutClock(connection.slug, authenticated.issuedAt)
   const userId = await findUser(connection, authenticated)
 
   const { identity, sessionEnd, amr } = authenticated
@@ -139,6 +139,28 @@ export async function finishSignIn(
   addToLog({ userId })
 
   return landing({ code, ...returnTo })
+}
+
+/**
+ * Claims the attempt. If that fails, an error that the provider sent is the reason, and
+ * starting again would only repeat it. Uses nothing else of such a response.
+ */
+async function claim(
+  { request, connection, provider }: SignIn,
+  response: URLSearchParams,
+  state: string | null,
+) {
+  try {
+    return await claimAttempt({
+      state,
+      connectionId: connection.id,
+      browser: readBrowser(request.headers),
+      mayLackCookies: provider.response === 'form',
+    })
+  } catch (thrown) {
+    const isRejected = thrown instanceof SignInRejected
+    throw (isRejected && provider.readError?.(response)) || thrown
+  }
 }
 
 /** Returns the ID of the user. A rejection gets the name of the account, for its page. */
