@@ -311,7 +311,7 @@ test.describe('a repeated reset', () => {
 
     await later(-61)
     expect((await post()).status).toBe(200)
-    await disableUser(user.id)
+    await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id])
     expect((await post()).status).toBe(400)
   })
 })
