@@ -25,6 +25,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, authorization_codes, res
   logout_notices TO auth_app;
 GRANT SELECT ON connections, connection_domains, widgets, widget_origins, widget_tokens, clients, client_secrets
   TO auth_app;
+GRANT UPDATE (live_since) ON connection_domains TO auth_app; -- PostgreSQL demands this for a row lock: nothing is changed
 GRANT SELECT, INSERT ON identities TO auth_app;
 GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 

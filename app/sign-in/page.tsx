@@ -49,10 +49,10 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     : null
   if (session) return <SignedIn {...properties} email={session.email} />
 
-  const { listed, any } = await lookUp('the connections', listSignInChoices())
+  const { listed, any, anyLive } = await lookUp('the connections', listSignInChoices())
   if (!any && !PASSWORD_SIGN_IN) return <NoSignIn {...properties} />
 
-  const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
+  const emailFirst = !PASSWORD_SIGN_IN || (anyLive && step !== 'password')
 
   return (
     <>

@@ -31,7 +31,7 @@ async function addConnection(columns = '', values = '') {
        INSERT INTO connections (slug, name, kind, settings${columns})
        VALUES ($1, 'Test', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}'${values}) RETURNING id
      )
-     INSERT INTO connection_domains SELECT $2, id FROM added`,
+     INSERT INTO connection_domains SELECT $2, id, now() FROM added`,
     [slug, domain],
   )
   return { slug, domain }

@@ -52,6 +52,7 @@ test.beforeAll(async ({ serverWith }) => {
     settings: { kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x' },
     secrets: { clientSecret: 'x' },
     domains: [domain],
+    activate: true,
     provision: false,
     listed: false,
     allowPasswords: true,

@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword } from '../database/domain-rules'
 import { Prisma, prisma } from '../database/prisma'
 import { insertResetToken } from '../password/reset-token'
 

@@ -1,6 +1,6 @@
 import type { Caller } from '../contract/caller'
 import type { Check } from '../contract/checks'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword } from '../database/domain-rules'
 import {
   dateFromEpoch,
   Prisma,

@@ -1,6 +1,6 @@
 import type { Caller } from '../contract/caller'
 import { ApiError, wrongPasswordMessage } from '../contract/errors'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword } from '../database/domain-rules'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'

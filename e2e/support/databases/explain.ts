@@ -222,7 +222,7 @@ async function signIn(): Promise<void> {
       INSERT INTO connections (slug, name, kind, settings, provision)
       VALUES ('acme', 'Acme', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}', true) RETURNING id
     )
-    INSERT INTO connection_domains SELECT 'example.com', id FROM added`)
+    INSERT INTO connection_domains SELECT 'example.com', id, now() FROM added`)
   await listSignInChoices()
   await findConnectionByEmail(email)
   const connection = (await findConnection('acme'))!
