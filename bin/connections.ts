@@ -29,7 +29,7 @@ const { listConnections, updateConnection } = connections
 const domainCommands = await import('./connection-domains')
 const { describeTrial, endPasswords, listDomains } = domainCommands
 const { prepareMove } = await import('../lib/sso/manage/prepare-move')
-const { readLinks } = await import('../lib/sso/manage/same-users')
+const { logMove, readLinks } = await import('../lib/sso/manage/same-users')
 const { describeCertificate } = await import('../lib/sso/saml/certificates')
 const { rotateKey } = await import('../lib/sso/saml/setup')
 const { reencryptSecondFactors } = await import('../lib/second-factor/encryption')
@@ -285,6 +285,7 @@ async function reportMove(
   before: ListedConnection,
   { slug, settings }: ListedConnection,
 ): Promise<void> {
+  logMove(before, settings.issuer)
   const { issuer, kind } = before.settings
   const links = await readLinks(before)
   if (!links) return console.log('No user is linked yet.')

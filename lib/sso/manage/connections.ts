@@ -8,7 +8,7 @@ import type { Subject } from '../identity'
 import { createBinding, encryptSecrets, type Secrets } from '../secrets'
 import { endSessions, workInBatches } from './batches'
 import { type Addition, addDomains, type LinksAfterwards, removeDomains } from './domains'
-import { logMove, moveIdentities } from './same-users'
+import { moveIdentities } from './same-users'
 
 const rowsAtOnce = 10_000
 const moveMs = 10 * 60 * 1000 // enough for the links of millions of users
@@ -138,8 +138,6 @@ export async function updateConnection(
     await removeDomains(tx, before, removedDomains, links)
     await addDomains(tx, before, domains, { beside })
   }, limits)
-
-  if (sameUsers) logMove(before, settings.issuer)
 }
 
 /**
