@@ -103,6 +103,18 @@ test('a user who must use SSO is invited with a link to sign in', async () => {
   expect(await stateOf(exempt)).toEqual({ kinds: ['invitation'], days: 7 })
 })
 
+test('a guest who may only use SSO is invited with the start of the connection', async () => {
+  const { slug } = await addConnection()
+  const email = await addUser('guest@example.com', ', password_policy', `, 'never'`)
+  await database.sql(
+    `INSERT INTO identities (connection_id, issuer, subject, user_id)
+     SELECT connections.id, 'x', 'x', users.id FROM connections, users WHERE slug = $1 AND email = $2`,
+    [slug, email],
+  )
+  expect((await users('invite', email)).code).toBe(0)
+  expect(smtp.mailsTo(email)[0]!.text).toContain(`/api/auth/sso/${slug}/start\n`)
+})
+
 test('an address that can’t be invited is not added, and gets no email', async () => {
   const off = await addConnection(', disabled_at', ', now()')
   const ofBoth = await addConnection(', allow_passwords, disabled_at', ', true, now()')

@@ -259,7 +259,7 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes a
   const readRows = async () => {
     const rows: Record<string, unknown[]> = {}
     for (const table of given) {
-      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at}'::text[]`
+      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password}'::text[]`
       const read = await database.sql(
         `SELECT ${columns} AS row FROM ${table} AS row ORDER BY 1`,
       )

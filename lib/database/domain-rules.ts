@@ -33,3 +33,32 @@ export function mayLink(connectionId: string, domain: string): Prisma.Sql {
 export function liveConnectionOf(domain: string): Prisma.Sql {
   return Prisma.sql`connections.id = ${liveConnection(Prisma.sql`${domain}`)} AND disabled_at IS NULL`
 }
+
+/**
+ * An SQL expression in a statement about `users`: whether the user's address leads to a
+ * connection. It does not for guests and renamed users, and in trial.
+ */
+const leadsToConnection = Prisma.sql`(
+  SELECT disabled_at IS NULL FROM connections
+  WHERE connections.id = ${liveConnection(Prisma.sql`email_domain`)}) IS TRUE`
+
+/**
+ * An SQL expression in a statement about `users`: the slug of the connection at whose start
+ * URL the user has to sign in. Null if the address leads to a connection, or unless the
+ * user is linked to exactly one that is enabled.
+ */
+export const onlyStart = Prisma.sql`
+  CASE WHEN NOT ${leadsToConnection} THEN (
+    SELECT max(slug) FROM connections
+    WHERE disabled_at IS NULL
+      AND id = ANY (ARRAY(SELECT connection_id FROM identities WHERE identities.user_id = users.id))
+    HAVING count(*) = 1
+  ) END`
+
+/**
+ * A condition on a row of `users`: whether an email has to lead to the start of a
+ * connection instead of to a new password. Users whom an operator has allowed a password
+ * can always choose one.
+ */
+export const needsStart = Prisma.sql`
+  (NOT has_password AND password_policy IS NULL AND (${onlyStart}) IS NOT NULL)`

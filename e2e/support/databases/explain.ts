@@ -13,7 +13,7 @@ import { hashSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
 import { isUsable } from '../../../lib/database/readiness'
-import { issueTokenOfMail, recoveryCodesLeft } from '../../../lib/mail/claimed'
+import { findStart, issueTokenOfMail, recoveryCodesLeft } from '../../../lib/mail/claimed'
 import { mailKinds } from '../../../lib/mail/kinds'
 import {
   claimMail,
@@ -103,6 +103,7 @@ async function run(): Promise<void> {
   await queueResetMail([email], caller)
   const mail = (await claimMail())! // the notice about the reset
   await issueTokenOfMail(mail, 'any secret')
+  await findStart(mail)
   await retryLater(mail, mailKinds[mail.kind])
   await postpone(mail)
   await finish(mail, 'gave_up')

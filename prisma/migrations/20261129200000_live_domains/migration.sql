@@ -8,3 +8,6 @@ CREATE UNIQUE INDEX "connection_domains_live_domain_key" ON "connection_domains"
 
 -- When a test sign-in through the connection last succeeded.
 ALTER TABLE "connections" ADD COLUMN "tried_at" TIMESTAMPTZ(3);
+
+-- Whether an email asks for a new password. The serving role may not always read the hash.
+ALTER TABLE "users" ADD COLUMN "has_password" BOOLEAN GENERATED ALWAYS AS ("password_hash" IS NOT NULL) STORED;
