@@ -8,6 +8,7 @@ import type {
   NewConnection,
   StoredConnection,
 } from '../lib/sso/manage/connections'
+import type { LinksAfterwards } from '../lib/sso/manage/domains'
 import type {
   Entered,
   Flag,
@@ -25,6 +26,10 @@ const { parseDomain, isSaml, slugPattern } = await import('../lib/sso/connection
 const { kinds, loadSetup } = await import('../lib/sso/kinds')
 const connections = await import('../lib/sso/manage/connections')
 const { listConnections, updateConnection } = connections
+const domainCommands = await import('./connection-domains')
+const { describeTrial, endPasswords, listDomains } = domainCommands
+const { prepareMove } = await import('../lib/sso/manage/prepare-move')
+const { logMove, readLinks } = await import('../lib/sso/manage/same-users')
 const { describeCertificate } = await import('../lib/sso/saml/certificates')
 const { rotateKey } = await import('../lib/sso/saml/setup')
 const { reencryptSecondFactors } = await import('../lib/second-factor/encryption')
@@ -38,7 +43,11 @@ const ownFlags: Record<string, Flag> = {
   domain: {
     value: 'domain',
     repeats: true,
-    text: 'a domain of its users, at least one; repeat it for several. With update, adds a domain',
+    text: 'a domain of its users, at least one; repeat it for several. With update, adds a domain, in trial',
+  },
+  beside: {
+    value: 'slug',
+    text: 'the connection that is live for one of the domains, to prepare a change',
   },
   name: { value: 'text', text: 'the label of its button; by default the slug' },
   list: { text: 'shows a button on the sign-in page' },
@@ -54,17 +63,44 @@ const ownFlags: Record<string, Flag> = {
   },
 }
 
+const ownFlagsOfAdd: Record<string, Flag> = {
+  ...ownFlags,
+  activate: {
+    text: 'makes the connection live at once, without a trial: users of the domains must use it',
+  },
+}
+
 const ownFlagsOfUpdate: Record<string, Flag> = {
   ...ownFlags,
   'remove-domain': { value: 'domain', repeats: true, text: 'removes a domain' },
+  'same-users': {
+    text: 'with a new --issuer or --metadata, says that its users have the same subjects there; if not, people get the accounts of others',
+  },
+  unlink: { text: 'with --remove-domain, deletes the links of the users of the domain' },
+  'keep-links': {
+    text: 'with --remove-domain, lets the provider go on signing in the linked users',
+  },
 }
 
 type Flags = ProviderFlags &
   Partial<
     Record<'domain' | 'remove-domain', string[]> &
-      Record<'name' | 'session-hours', string>
+      Record<'name' | 'session-hours' | 'beside', string>
   > &
-  Partial<Record<'list' | 'provision' | 'allow-passwords', boolean>>
+  Partial<
+    Record<
+      | 'list'
+      | 'provision'
+      | 'allow-passwords'
+      | 'activate'
+      | 'unlink'
+      | 'keep-links'
+      | 'same-users',
+      boolean
+    >
+  >
+
+type ActivateFlags = { domain?: string[]; from?: string; untested?: true }
 
 async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise<void> {
   if (!slugPattern.test(slug))
@@ -74,6 +110,12 @@ async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise
 
   const domains = readDomains(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
+
+  const { activate, beside } = flags
+  if (activate && beside)
+    throw new UsageError(
+      '--beside prepares a change, so it can’t be used with --activate.',
+    )
 
   const { settings, secrets, notes } = await provider.add.settingsFrom(
     { slug, domains },
@@ -89,10 +131,22 @@ async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise
     ...readOwnSettings(flags),
   }
 
-  await connections.addConnection({ slug, ...own, settings, secrets: secrets!, domains })
+  await connections.addConnection({
+    slug,
+    ...own,
+    settings,
+    secrets: secrets!,
+    domains,
+    activate,
+    beside,
+  })
+
   console.log([...notes, `Added ${slug}.`].join('\n'))
-  await endPasswords(own.allowPasswords ? [] : domains)
-  await printEntries(await requireConnection(slug))
+  const added = await requireConnection(slug)
+  if (activate) await endPasswords(added.allowPasswords ? [] : domains)
+  else for (const line of await describeTrial(added)) console.log(line)
+
+  await printEntries(added)
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
 
@@ -184,14 +238,6 @@ async function printEntries(
   for (const [label, value] of entries) console.log(`  ${label.padEnd(28)} ${value}`)
 }
 
-/** Ends the sessions that began with a password, in domains that now require SSO. */
-async function endPasswords(domains: string[]): Promise<void> {
-  const restricted = await connections.endPasswordSessions(domains)
-  if (restricted === 0) return
-  console.log(`Users of its domains who can’t use a password: ${restricted}.`)
-  console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
-}
-
 async function update(slug: string, flags: Flags): Promise<void> {
   const before = await requireConnection(slug)
   const { settings: stored } = before
@@ -206,16 +252,63 @@ async function update(slug: string, flags: Flags): Promise<void> {
 
   const removedDomains = readDomains(flags['remove-domain'])
   const added = readDomains(flags.domain)
-  const domains = [...new Set([...before.domains, ...added])].filter(
-    (domain) => !removedDomains.includes(domain),
-  )
-  const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
-  const change = { ...entered, ...readOwnSettings(flags), domains: added, removedDomains }
+  const links = readLinksAfterwards(flags)
+  const domains = [
+    ...new Set([...before.domains, ...before.trialDomains, ...added]),
+  ].filter((domain) => !removedDomains.includes(domain))
+  const sameUsers = flags['same-users'] === true
+  if (sameUsers && !flags.issuer && !flags.metadata)
+    throw new UsageError('--same-users needs a new --issuer or --metadata.')
+
+  const given = await add.settingsFrom({ slug, domains, stored }, flags, read)
+  const entered = sameUsers ? await prepareMove(before, given) : given
+  const change = {
+    ...entered,
+    sameUsers,
+    ...readOwnSettings(flags),
+    domains: added,
+    removedDomains,
+    links,
+    beside: flags.beside,
+  }
   const after = await apply(change, before)
+  if (sameUsers) await reportMove(before, after)
+  if (links === 'unlink') await domainCommands.unlink(after, removedDomains)
 
   // a new client at the provider needs all of our values, not only the changed ones
   const isSameClient = readClientId(stored) === readClientId(entered.settings)
   await printEntries(after, isSameClient ? before : undefined)
+}
+
+/** Prints what the operator must check after the issuer has changed. */
+async function reportMove(
+  before: ListedConnection,
+  { slug, settings }: ListedConnection,
+): Promise<void> {
+  logMove(before, settings.issuer)
+  const { issuer, kind } = before.settings
+  const links = await readLinks(before)
+  if (!links) return console.log('No user is linked yet.')
+
+  const { count, email, subject } = links
+  const flag = kind === 'oidc' ? `--issuer ${issuer}` : '--metadata OLD.xml'
+  console.log(
+    `${count} links now name ${settings.issuer}. For example, ${email} is ${subject}.`,
+  )
+  console.log(
+    `Try one sign-in now; if it shows another user, undo: npm run connections -- update ${slug} ${flag} --same-users`,
+  )
+}
+
+/** Returns what happens to the links of the users of a removed domain. */
+function readLinksAfterwards(flags: Flags): LinksAfterwards {
+  const { unlink, 'keep-links': keep } = flags
+  if (unlink && keep) throw new UsageError('Pass --unlink or --keep-links, not both.')
+  if ((unlink || keep) && !flags['remove-domain'])
+    throw new UsageError('--unlink and --keep-links need --remove-domain.')
+
+  if (unlink) return 'unlink'
+  return keep ? 'keep' : null
 }
 
 function readClientId(settings: ListedConnection['settings']): string | null {
@@ -229,7 +322,7 @@ async function apply(
   await updateConnection(before, change)
   const after = await requireConnection(before.slug)
   const lines = describeChanges(before, after)
-  if (change.secrets) lines.push('secrets: replaced')
+  if (change.secrets && !change.sameUsers) lines.push('secrets: replaced')
 
   console.log(
     [
@@ -240,9 +333,14 @@ async function apply(
 
   for (const note of change.notes) console.log(note)
 
-  const isNew = (domain: string) =>
-    before.allowPasswords || !before.domains.includes(domain)
-  if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
+  const added = after.trialDomains.filter(
+    (domain) => !before.trialDomains.includes(domain),
+  )
+  if (added.length > 0)
+    for (const line of await describeTrial({ ...after, trialDomains: added }))
+      console.log(line)
+
+  if (before.allowPasswords && !after.allowPasswords) await endPasswords(after.domains)
 
   return after
 }
@@ -261,13 +359,13 @@ function describeChanges(before: ListedConnection, after: ListedConnection): str
 }
 
 function formatSettings(connection: ListedConnection): Record<string, string> {
-  const { id, users, encryptedSecrets, settings, ...own } = connection
+  const { id, users, encryptedSecrets, settings, triedAt, createdAt, ...own } = connection
   const entries = Object.entries({ ...own, ...settings })
   return Object.fromEntries(entries.map(([key, value]) => [key, formatValue(value)]))
 }
 
 function formatValue(value: unknown): string {
-  if (Array.isArray(value)) return value.map(formatValue).join(', ')
+  if (Array.isArray(value)) return value.map(formatValue).join(', ') || 'none'
   if (typeof value === 'object' && value !== null) return JSON.stringify(value)
 
   const text = String(value ?? 'none')
@@ -389,7 +487,7 @@ async function reportWithoutWayIn(
 }
 
 const jsonFields =
-  'slug name kind issuer domains users provision listed allowPasswords sessionHours disabledAt'
+  'slug name kind issuer domains trialDomains users provision listed allowPasswords sessionHours disabledAt'
 
 async function list({ json }: { json?: boolean }): Promise<void> {
   for (const connection of await listConnections()) {
@@ -404,7 +502,6 @@ function summarize(connection: ListedConnection): string {
   const {
     slug,
     settings,
-    domains,
     users,
     provision,
     listed,
@@ -425,7 +522,7 @@ function summarize(connection: ListedConnection): string {
     slug,
     settings.kind,
     settings.issuer,
-    domains.join(','),
+    listDomains(connection),
     `users: ${users}`,
   ]
 
@@ -444,6 +541,7 @@ async function check(slug: string): Promise<void> {
   const provider = await loadSetup(connection)
   const { summary, problems } = await provider.check(connection)
   if (connection.disabledAt) problems.push('The connection is disabled.')
+  problems.push(...(await domainCommands.findForgottenTrial(connection)))
   console.log([`${slug}: ${summary}`, ...problems].join('\n  '))
 }
 
@@ -480,7 +578,7 @@ for (const [kind, { setup: load }] of Object.entries(kinds)) {
   Object.assign(flagsOfUpdate, flags)
 
   const command = addition.command(`${kind} <slug>`).description(description)
-  addFlags(command, { ...flags, ...ownFlags })
+  addFlags(command, { ...flags, ...ownFlagsOfAdd })
   command.action(
     withDatabaseAsOwner((slug: string) => add(provider, slug, readFlags(command))),
   )
@@ -489,10 +587,36 @@ for (const [kind, { setup: load }] of Object.entries(kinds)) {
 const change = program
   .command('update <slug>')
   .description(
-    'changes a connection. Accepts the flags of its add, but can’t change the issuer. Without its flag, a setting does not change. --no-FLAG switches a setting off. An empty text removes an optional setting. Without any flag, reads a client secret from stdin: update SLUG < SECRET',
+    'changes a connection. Accepts the flags of its add. Another issuer needs --same-users. Without its flag, a setting does not change. --no-FLAG switches a setting off. An empty text removes an optional setting. Without any flag, reads a client secret from stdin: update SLUG < SECRET',
   )
 addFlags(change, flagsOfUpdate)
 change.action(withDatabaseAsOwner((slug: string) => update(slug, readFlags(change))))
+
+program
+  .command('activate <slug>')
+  .description(
+    'ends the trial of a connection: addresses of its domains lead to it, and their users can’t use a password',
+  )
+  .option('--domain <domain>', 'only this domain; repeat it for several', collect)
+  .option('--from <slug>', 'the connection from which the domains move')
+  .option('--untested', 'although nobody has signed in through it yet')
+  .action(
+    withDatabaseAsOwner(async (slug: string, flags: ActivateFlags) => {
+      const domains = flags.domain && readDomains(flags.domain)
+      await domainCommands.activate(await requireConnection(slug), { ...flags, domains })
+    }),
+  )
+
+program
+  .command('deactivate <slug>')
+  .description('begins the trial again: passwords of its domains can be used')
+  .option('--domain <domain>', 'only this domain; repeat it for several', collect)
+  .action(
+    withDatabaseAsOwner(async (slug: string, flags: { domain?: string[] }) => {
+      const domains = flags.domain && readDomains(flags.domain)
+      await domainCommands.deactivate(await requireConnection(slug), domains)
+    }),
+  )
 
 program
   .command('rotate-key <slug>')

@@ -19,12 +19,13 @@ GRANT CREATE ON SCHEMA public TO auth_owner;
 
 -- 3. As auth_owner, in the new database, after `npm run migrate`. Run this part again after each update of the app:
 GRANT SELECT ON _prisma_migrations TO auth_app;
-GRANT SELECT (id, email, email_domain, password_policy, disabled_at, second_factor_at), INSERT (email, email_domain),
-  UPDATE (password_hash, password_changed_at) ON users TO auth_app;
+GRANT SELECT (id, email, email_domain, has_password, password_policy, disabled_at, second_factor_at),
+  INSERT (email, email_domain), UPDATE (password_hash, password_changed_at) ON users TO auth_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, authorization_codes, reset_tokens, sessions, mails, password_attempts,
   logout_notices TO auth_app;
 GRANT SELECT ON connections, connection_domains, widgets, widget_origins, widget_tokens, clients, client_secrets
   TO auth_app;
+GRANT UPDATE (live_since) ON connection_domains TO auth_app; -- PostgreSQL demands this for a row lock: nothing is changed
 GRANT SELECT, INSERT ON identities TO auth_app;
 GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 

@@ -2,10 +2,15 @@ import { headers } from 'next/headers'
 import { Address } from '@/app/_ui/address'
 import { Actions, NeedsScript, Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
-import { nextDestination, readLoginHint, signInPageUrl } from '@/lib/http/next-path'
+import {
+  forgotPasswordPageUrl,
+  nextDestination,
+  readLoginHint,
+  signInPageUrl,
+} from '@/lib/http/next-path'
 import { findBrowserChallenge } from '@/lib/second-factor/challenge'
 import { findBrowserSession } from '@/lib/session/browser'
-import { env } from '@/lib/settings/env'
+import { env, sendsMail } from '@/lib/settings/env'
 import { createStartPath, findConnection, listSignInChoices } from '@/lib/sso/connection'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
@@ -49,10 +54,10 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     : null
   if (session) return <SignedIn {...properties} email={session.email} />
 
-  const { listed, any } = await lookUp('the connections', listSignInChoices())
+  const { listed, any, anyLive } = await lookUp('the connections', listSignInChoices())
   if (!any && !PASSWORD_SIGN_IN) return <NoSignIn {...properties} />
 
-  const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
+  const emailFirst = !PASSWORD_SIGN_IN || (anyLive && step !== 'password')
 
   return (
     <>
@@ -169,6 +174,7 @@ function SignIn({
       rejection={rejection ?? null}
       destination={next ?? DASHBOARD_URL}
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
+      mailLinkUrl={sendsMail() ? forgotPasswordPageUrl('/forgot-password', next) : null}
     />
   )
   if (!emailFirst)

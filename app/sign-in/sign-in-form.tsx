@@ -26,6 +26,8 @@ type Properties = PageTexts & {
   next: string | null
   destination: string
   forgotPasswordUrl: string | undefined
+  /** Where guests ask for a link to their connection. Null without a mail server. */
+  mailLinkUrl: string | null
 }
 
 /** What the form asks for. The stage `password` follows `email`. */
@@ -69,6 +71,7 @@ export function SignInForm(properties: Properties) {
         {passwordTexts && showPassword(form, passwordTexts, properties, asksPassword)}
       </Form>
       {showOtherWay(properties, asksPassword)}
+      {showMailLink(properties, form)}
     </>
   )
 }
@@ -246,6 +249,20 @@ function showOtherWay(
   return (
     <p className="note">
       <a href={url}>{asksPassword ? texts.forgotPassword : texts.usePassword}</a>
+    </p>
+  )
+}
+
+/**
+ * Shows a link for guests, whose address leads to no connection. It is the same for every
+ * unknown address.
+ */
+function showMailLink({ texts, mailLinkUrl }: Properties, { problem }: FormState) {
+  if (!mailLinkUrl || problem?.text !== texts.unknownEmail) return null
+
+  return (
+    <p className="note">
+      <a href={mailLinkUrl}>{texts.mailLink}</a>
     </p>
   )
 }

@@ -158,6 +158,7 @@ async function connectLocalProvider(): Promise<Link> {
     settings: { kind: 'oidc', issuer, clientId },
     secrets: { clientSecret },
     domains: ['example.com'],
+    activate: true,
     provision: true,
     listed: true,
     allowPasswords: true, // so that reset links work in the demo

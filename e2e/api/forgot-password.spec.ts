@@ -284,6 +284,71 @@ test('a user restricted to SSO gets a sign-in link without a token, within the l
   expect(await mailsOf(user), 'three in an hour, of both kinds').toHaveLength(3)
 })
 
+/** Adds a connection that is live for a domain of its own, and links the user to it. */
+async function linkToNew(user: NewUser, domain = `${randomUUID()}.example.com`) {
+  const slug = `start-${randomUUID()}`
+  await database.sql(
+    `WITH added AS (
+       INSERT INTO connections (slug, name, kind, settings)
+       VALUES ($1, 'Test', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}') RETURNING id
+     ), owned AS (INSERT INTO connection_domains SELECT $2, id, now() FROM added)
+     INSERT INTO identities (connection_id, issuer, subject, user_id) SELECT id, 'x', 'x', $3::uuid FROM added`,
+    [slug, domain, user.id],
+  )
+  return slug
+}
+
+test('a guest without a password gets the start of the only connection, others a reset link', async () => {
+  const change = (assignment: string) => (user: NewUser) =>
+    database.sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
+  const cases: [
+    what: string,
+    prepare: (user: NewUser) => Promise<unknown>,
+    isGuest: boolean,
+  ][] = [
+    ['a guest', async () => {}, true],
+    ['a guest who has a password', change(`password_hash = '$2b$12$'`), false],
+    [
+      'a guest whom an operator allowed one',
+      change(`password_policy = 'allowed'`),
+      false,
+    ],
+    ['a guest who may only use SSO', change(`password_policy = 'never'`), true],
+    ['a guest of two connections', (user) => linkToNew(user), false],
+    [
+      'a guest of a disabled connection',
+      (user) =>
+        database.sql(
+          `UPDATE connections SET disabled_at = now() WHERE id = (SELECT connection_id FROM identities WHERE user_id = $1)`,
+          [user.id],
+        ),
+      false,
+    ],
+  ]
+  for (const [what, prepare, isGuest] of cases) {
+    const user = await newUser()
+    const slug = await linkToNew(user)
+    await prepare(user)
+    expect((await forgot(user.email)).body).toEqual({ ok: true })
+    await poll(() => wasSent(user), what).toBe(true)
+    const [mail] = smtp.mailsTo(user.email)
+    const start = `${server.url}/api/auth/sso/${slug}/start\n`
+    expect(mail!.text!.includes(start), what).toBe(isGuest)
+    expect(Boolean(mail!.token), what).toBe(!isGuest)
+  }
+})
+
+test('a user of a domain that is live elsewhere gets the sign-in page, not the start of the former connection', async () => {
+  const domain = `${randomUUID()}.example.com`
+  const user = await newUser('', '', `ada@${domain}`)
+  await linkToNew(user)
+  const other = { id: (await newUser()).id, email: '' }
+  await linkToNew(other, domain)
+  await forgot(user.email)
+  await poll(() => wasSent(user)).toBe(true)
+  expect(smtp.mailsTo(user.email)[0]!.text).toContain(`${server.url}/sign-in\n`)
+})
+
 test('replaces a queued reset email with a sign-in email if its user is now restricted to SSO', async () => {
   const user = await newUser()
   await forgotRejected(user)

@@ -13,14 +13,15 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
   const database = await openOwnDatabase()
   const settings = { DATABASE_URL: database.url() }
   const server = await serverWith(settings)
-  const provider = await startProvider()
+  const [provider, other] = await Promise.all([startProvider(), startProvider()])
   const subjects = { ada: randomUUID(), another: randomUUID(), bob: randomUUID() }
   const addresses =
     'ada@example.com ada.byron@example.com bob@example.org grace@example.com'
   const [ada, renamed, bob, grace] = addresses.split(' ')
-  const signIn = async (sub: string, email: string) => {
+  const signIn = async (sub: string, email: string, slug = 'acme') => {
     provider.person = { sub, email }
-    return errorOf(await new Visitor(server.url).signIn('acme'))
+    other.person = { sub, email }
+    return errorOf(await new Visitor(server.url).signIn(slug))
   }
   const users = (...parameters: string[]) =>
     runScript(['users', ...parameters], '', settings)
@@ -28,6 +29,14 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
     JSON.parse((await users('show', grace!, '--json')).stdout).ssoOnly
   const stored = async () =>
     (await database.sql('SELECT sealed_secrets, session_hours FROM connections'))[0]
+  const linkedIssuers = () =>
+    database.sql('SELECT DISTINCT issuer FROM identities WHERE user_id IS NOT NULL')
+  const live = (domain: string) =>
+    database.sql(
+      `SELECT slug FROM connections WHERE id =
+         (SELECT connection_id FROM connection_domains WHERE domain = $1 AND live_since IS NOT NULL)`,
+      [domain],
+    )
   let before: Awaited<ReturnType<typeof stored>>
   let output = ''
 
@@ -36,9 +45,10 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
     'connections add oidc': async () => {
       expect(await signIn(subjects.ada, ada!)).toBeNull()
       expect(await signIn(subjects.bob, bob!)).toBe('no_access')
-      expect(await isSsoOnly()).toBe(true)
+      expect(await isSsoOnly()).toBe(false)
     },
     'connections check': async () => expect(output).toContain('the provider responds'),
+    'connections activate acme': async () => expect(await isSsoOnly()).toBe(true),
     'connections update <': async () => {
       expect((await stored())!.sealed_secrets).not.toBe(before!.sealed_secrets)
       expect(await signIn(subjects.ada, ada!)).toBeNull()
@@ -49,6 +59,8 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
     },
     'connections update --domain': async () =>
       expect(await signIn(subjects.bob, bob!)).toBeNull(),
+    'connections activate --domain': async () =>
+      expect(JSON.parse((await users('show', bob!, '--json')).stdout).ssoOnly).toBe(true),
     'connections update --session-hours': async () =>
       expect((await stored())!.session_hours).toBe(8),
     'users rename': async () => {
@@ -63,14 +75,29 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
       expect(output).toContain(`Linked to acme as ${subjects.another}`),
     'users allow-password': async () => expect(await isSsoOnly()).toBe(false),
     'users allow-password --undo': async () => expect(await isSsoOnly()).toBe(true),
-    'users disable': async () =>
-      expect(await signIn(subjects.another, renamed!)).toBe('no_access'),
-    'users delete': async () => expect((await users('show', renamed!)).code).toBe(2),
     'connections disable': async () => {
       expect(await signIn(subjects.bob, bob!)).toBe('connection_unavailable')
       expect(await isSsoOnly()).toBe(true)
     },
     'connections enable': async () => expect(await signIn(subjects.bob, bob!)).toBeNull(),
+    'connections update --same-users': async () => {
+      expect(await linkedIssuers()).toEqual([{ issuer: other.issuer }])
+      expect(await signIn(subjects.bob, bob!)).toBeNull()
+    },
+    'connections add oidc acme-2 --beside': async () => {
+      expect(await signIn(subjects.another, renamed!, 'acme-2')).toBeNull()
+      expect(await live('example.com')).toEqual([{ slug: 'acme' }])
+    },
+    'connections activate acme-2 --from': async () =>
+      expect(await live('example.com')).toEqual([{ slug: 'acme-2' }]),
+    'connections update --remove-domain --unlink': async () => {
+      expect(await signIn(subjects.another, renamed!)).toBe('no_access')
+      expect(await signIn(subjects.another, renamed!, 'acme-2')).toBeNull()
+      expect(await signIn(subjects.bob, bob!)).toBeNull()
+    },
+    'users disable': async () =>
+      expect(await signIn(subjects.another, renamed!, 'acme-2')).toBe('no_access'),
+    'users delete': async () => expect((await users('show', renamed!)).code).toBe(2),
     'connections remove': async () => expect(await isSsoOnly()).toBe(false),
   }
 
@@ -90,19 +117,20 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
       expect(line.split(' ')).toEqual(expect.arrayContaining(name.split(' ')))
       before = await stored()
       const [command, stdin] = line
-        .replace('https://idp.example.com', provider.issuer)
+        .replace(/https:\/\/(idp\.example\.com|id\.example\.org)/, provider.issuer)
+        .replace('https://login.example.net', other.issuer)
         .split(' < ')
       const ended = await runScript(
         command!.replace(' --', '').split(' '),
         stdin && clientSecret,
         settings,
       )
-      expect(ended, name).toMatchObject({ code: 0, stderr: '' })
+      expect(ended, `${name}: ${ended.stderr}`).toMatchObject({ code: 0, stderr: '' })
       output = ended.stdout
       await test.step(name, check)
     }
   } finally {
-    await provider.stop()
+    await Promise.all([provider.stop(), other.stop()])
     await database.drop()
   }
 })

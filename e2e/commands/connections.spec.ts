@@ -3,8 +3,8 @@ import { emailDomain } from '../../lib/contract/email-address'
 import * as routes from '../../lib/contract/routes'
 import { decrypt } from '../../lib/second-factor/encryption'
 import { parseDomain } from '../../lib/sso/connection'
+import { endPasswordSessions } from '../../lib/sso/manage/batches'
 import {
-  endPasswordSessions,
   linkUser,
   listConnections,
   type NewConnection,
@@ -102,7 +102,7 @@ const addUser = async (sql: Sql, name: string, at = domain) =>
     )
   )[0] as User
 
-test('adds a connection, and prints the values to enter at the provider', async ({
+test('adds a live connection, and prints the values to enter at the provider', async ({
   sql,
   url,
   post,
@@ -110,7 +110,13 @@ test('adds a connection, and prints the values to enter at the provider', async 
   const ada = await addUser(sql, 'ada')
   await addUser(sql, 'ada', `mail.${domain}`)
   const token = await newToken(ada)
-  const { code, stdout, stderr } = await add(['--provision', '--list', '--name', 'Acme'])
+  const { code, stdout, stderr } = await add([
+    '--activate',
+    '--provision',
+    '--list',
+    '--name',
+    'Acme',
+  ])
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toContain(`Added ${slug}.`)
   expect(stdout).toContain('Users of its domains who can’t use a password: 1.')
@@ -140,7 +146,7 @@ test('adds a connection, and prints the values to enter at the provider', async 
     domains: [domain],
     provision: true,
   })
-  const shown = `${slug}  oidc  ${provider.issuer}  ${domain}  users: 0  provisions  has a button\n`
+  const shown = `${slug}  oidc  ${provider.issuer}  ${domain} (live)  users: 0  provisions  has a button\n`
   expect((await connections('list')).stdout).toContain(shown)
 })
 
@@ -167,7 +173,7 @@ test('ends password sessions of users whose domain is stored in ASCII or in Unic
   )
   const domains = [domain, parseDomain(of('bücher'))!]
   await addHere({ domains })
-  expect(await endPasswordSessions(domains)).toBe(3)
+  expect(await endPasswordSessions(domains)).toEqual({ users: 3, sessions: 6 })
   const live = await sql(
     `SELECT user_id, array_agg(method ORDER BY method) AS methods FROM sessions
      WHERE user_id = ANY ($1) AND revoked_at IS NULL GROUP BY user_id`,
@@ -191,7 +197,7 @@ test('ends the sessions of a large domain in batches', async ({ sql }) => {
     [domain],
   )
   await addHere()
-  expect(await endPasswordSessions([domain])).toBe(1001)
+  expect(await endPasswordSessions([domain])).toEqual({ users: 1001, sessions: 1001 })
   const statements = await sql(
     `SELECT count(*)::int FROM sessions JOIN users ON users.id = user_id
      WHERE email_domain = $1 AND revoked_at IS NOT NULL GROUP BY sessions.xmin::text ORDER BY 1 DESC`,
@@ -263,7 +269,19 @@ test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
     [add(), `There is already a connection ${slug}.`],
     [
       addOther([...good(), ...ofNew, '--domain', domain]),
-      `Another connection has ${domain}.`,
+      `${slug} has ${domain}. To prepare a change: --beside ${slug}`,
+    ],
+    [
+      addOther([...good(), '--domain', domain, '--activate']),
+      `${slug} has ${domain}. To prepare a change: --beside ${slug}`,
+    ],
+    [
+      addOther([...good(), '--domain', domain, '--activate', '--beside', slug]),
+      '--beside prepares a change, so it can’t be used with --activate.',
+    ],
+    [
+      addOther([...good(), ...ofNew, '--beside', slug]),
+      `None of these domains is live at ${slug}: omit --beside.`,
     ],
     [addOther(good()), 'at least one --domain'],
     [
@@ -340,23 +358,27 @@ test('updates a connection without changing its users, sessions and other domain
   provision: true → false
   listed: false → true
   allowPasswords: true → false
-  domains: ${domain} → ${domain}, new.${domain}
+  trialDomains: none → new.${domain}
   emailClaim: none → upn
   trustClaim: none → true
-Users of its domains who can’t use a password: 2.
+In trial: passwords and sessions stay.
+But this provider can already sign users of new.${domain} in.
+When it works: npm run connections -- activate ${slug}
+Users of its domains who can’t use a password: 1.
 To exempt one, for emergencies: npm run users -- allow-password EMAIL
 
 At the identity provider, enter:
   ${'scopes'.padEnd(28)} openid, email, profile
 `,
   )
+  const sessionsOfBob = () =>
+    sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [bob.id])
+  expect(await sessionsOfBob()).toHaveLength(1)
+  expect((await connections('activate', slug)).code).toBe(0)
+  expect(await sessionsOfBob()).toEqual([])
   expect(
-    await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
-      bob.id,
-    ]),
-  ).toEqual([])
-  expect(
-    (await update(['--remove-domain', domain, '--email-claim', ''])).stdout,
+    (await update(['--remove-domain', domain, '--keep-links', '--email-claim', '']))
+      .stdout,
   ).toContain(
     `  domains: ${domain}, new.${domain} → new.${domain}\n  emailClaim: upn → none\n  trustClaim: true → none\n`,
   )
@@ -491,17 +513,24 @@ test('rejects an invalid update, and changes nothing', async ({ sql }) => {
     [['--client-id', 'y'], 'Pass the client secret on stdin'],
     [
       ['--issuer', 'https://other.example'],
-      `${slug} is ${provider.issuer}. Another issuer has other users`,
+      `${slug} is ${provider.issuer}, not https://other.example, which can have other users`,
     ],
     [
       ['--metadata', 'idp.xml'],
       '--metadata is not a flag of a connection of the kind oidc.',
     ],
-    [['--remove-domain', domain], `${slug} would have no domain.`],
     [['--domain', 'localhost'], '“localhost” is not a domain'],
     [['--name', ''], '--name must have at least one character'],
     [['--session-hours', '169'], '--session-hours must be a whole number from 1 to 168.'],
-    [['--domain', other, '--name', 'Acme'], `Another connection has ${other}.`],
+    [
+      ['--domain', other, '--name', 'Acme'],
+      `${slug}-2 has ${other}. To prepare a change: --beside ${slug}-2`,
+    ],
+    [['--unlink'], '--unlink and --keep-links need --remove-domain.'],
+    [
+      ['--remove-domain', domain, '--unlink', '--keep-links'],
+      'Pass --unlink or --keep-links, not both.',
+    ],
   ] as [string[], string][]) {
     const { code, stdout, stderr } = await update(parameters)
     expect([code, stdout], message).toEqual([2, ''])
@@ -533,8 +562,9 @@ test('does not overwrite what another command has changed since this command rea
   const [one, two] = [await added(), await added()]
   await updateConnection(one, { provision: true, domains: [`one.${domain}`] })
   await updateConnection(two, { listed: true, domains: [`two.${domain}`] })
-  const domains = [domain, `one.${domain}`, `two.${domain}`]
-  expect(await added()).toMatchObject({ provision: true, listed: true, domains })
+  const trialDomains = [`one.${domain}`, `two.${domain}`]
+  const changed = { provision: true, listed: true, domains: [domain], trialDomains }
+  expect(await added()).toMatchObject(changed)
 })
 
 test('checks a connection, and prints the error', async () => {

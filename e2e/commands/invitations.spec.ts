@@ -31,7 +31,7 @@ async function addConnection(columns = '', values = '') {
        INSERT INTO connections (slug, name, kind, settings${columns})
        VALUES ($1, 'Test', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}'${values}) RETURNING id
      )
-     INSERT INTO connection_domains SELECT $2, id FROM added`,
+     INSERT INTO connection_domains SELECT $2, id, now() FROM added`,
     [slug, domain],
   )
   return { slug, domain }
@@ -101,6 +101,18 @@ test('a user who must use SSO is invited with a link to sign in', async () => {
   }
   expect((await users('invite', exempt)).code).toBe(0)
   expect(await stateOf(exempt)).toEqual({ kinds: ['invitation'], days: 7 })
+})
+
+test('a guest who may only use SSO is invited with the start of the connection', async () => {
+  const { slug } = await addConnection()
+  const email = await addUser('guest@example.com', ', password_policy', `, 'never'`)
+  await database.sql(
+    `INSERT INTO identities (connection_id, issuer, subject, user_id)
+     SELECT connections.id, 'x', 'x', users.id FROM connections, users WHERE slug = $1 AND email = $2`,
+    [slug, email],
+  )
+  expect((await users('invite', email)).code).toBe(0)
+  expect(smtp.mailsTo(email)[0]!.text).toContain(`/api/auth/sso/${slug}/start\n`)
 })
 
 test('an address that can’t be invited is not added, and gets no email', async () => {

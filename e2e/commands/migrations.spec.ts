@@ -217,12 +217,14 @@ const [ofBrowser, ofDashboard] = [1, 2].map(
 const rowsOfLastVersion = `
   INSERT INTO users (id, email, email_domain, password_hash, password_changed_at, second_factor_at)
     VALUES (gen_random_uuid(), 'ada@example.com', 'example.com', 'x', now(), now());
-  INSERT INTO connections (slug, name, kind, settings, allow_passwords) VALUES ('acme', 'Acme', 'oidc', '{}', true);
-  INSERT INTO connection_domains SELECT 'example.com', id FROM connections;
+  INSERT INTO connections (slug, name, kind, settings, allow_passwords, disabled_at) VALUES
+    ('acme', 'Acme', 'oidc', '{}', true, NULL), ('closed', 'Closed', 'saml', '{}', false, NULL),
+    ('off', 'Off', 'oidc', '{}', false, now());
+  INSERT INTO connection_domains SELECT part || '.example', id FROM connections, unnest(ARRAY[slug, 'www.' || slug]) AS part;
   INSERT INTO identities (connection_id, issuer, subject, user_id)
     SELECT connections.id, 'https://idp.example.com', 'ada', users.id FROM connections, users;
   INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, kid, expires_at)
-    SELECT sha256('state'), id, sha256('browser'), 'x', now() + interval '1 hour' FROM connections;
+    SELECT sha256(slug::bytea), id, sha256('browser'), 'x', now() + interval '1 hour' FROM connections;
   INSERT INTO mails (kind, user_id, language) SELECT 'reset', id, 'en' FROM users;
   INSERT INTO password_attempts VALUES (sha256('key'), 1, now() + interval '1 hour');
   INSERT INTO reset_tokens (user_id, token_hash, expires_at) SELECT id, sha256('reset'), now() + interval '1 hour' FROM users;
@@ -243,7 +245,7 @@ const rowsOfLastVersion = `
       ('used of the dashboard', '${ofDashboard}', '${ofBrowser}', 'https://app.example.com/callback'))
       AS given (name, session_id, parent_id, redirect_uri)`
 
-test('in a database of 0.2.0, ends the sessions and codes of dashboards, and keeps everything else', async ({
+test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes all domains live, and keeps everything else', async ({
   serverWith,
 }) => {
   const folder = `${copy}prisma/migrations/`
@@ -258,7 +260,7 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, and kee
     const rows: Record<string, unknown[]> = {}
     for (const table of given) {
       const ofSessions = table === 'sessions' ? ',browser_hash' : ''
-      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id${ofSessions}}'::text[]`
+      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password${ofSessions}}'::text[]`
       const read = await database.sql(
         `SELECT ${columns} AS row FROM ${table} AS row ORDER BY 1`,
       )
@@ -285,6 +287,12 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, and kee
       `SELECT FROM exchange_codes WHERE code_hash IN (sha256('unused'), sha256('used'))`,
     ),
   ).toHaveLength(2)
+
+  const live = `SELECT FROM connection_domains WHERE live_since IS NOT NULL`
+  expect(await database.sql(live)).toHaveLength(6)
+  expect(
+    await database.sql('SELECT FROM connections WHERE tried_at IS NULL'),
+  ).toHaveLength(3)
 
   const server = await serverWith({ DATABASE_URL: database.url() })
   const renew = async (sessionId: string) => {

@@ -146,11 +146,11 @@ test('adds a working connection, and updates the certificate of the provider', a
   const wrong = await connections(['update', slug, '--metadata', '-'], other)
   expect([wrong.code, wrong.stdout]).toEqual([2, ''])
   expect(wrong.stderr).toContain(
-    `The metadata is of https://other.example, but ${slug} is ${issuer}.`,
+    `${slug} is ${issuer}, not https://other.example, which can have other users`,
   )
   const shown = (await connections(['show', slug])).stdout
   for (const text of [
-    `${slug}  saml  ${issuer}  ${domain}  users: 1  provisions`,
+    `${slug}  saml  ${issuer}  ${domain} (trial)  users: 1  provisions`,
     ssoUrl,
     `${slug}/acs`,
   ])

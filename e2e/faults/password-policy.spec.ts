@@ -3,7 +3,9 @@ import { resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
 import { makeRefreshToken } from '../../lib/session/tokens'
-import { endPasswordSessions, updateConnection } from '../../lib/sso/manage/connections'
+import { activateDomains } from '../../lib/sso/manage/activate'
+import { endPasswordSessions } from '../../lib/sso/manage/batches'
+import { updateConnection } from '../../lib/sso/manage/connections'
 import { addTestConnection } from '../support/databases/connection'
 import {
   caller,
@@ -54,10 +56,16 @@ const operations: Record<
  * it.
  */
 const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
-  add: async () => () => addTestConnection(domain),
-  'update --domain': async () => {
-    const connection = await addTestConnection(`other.${domain}`)
-    return () => updateConnection(connection, { domains: [domain] })
+  'add --activate': async () => () => addTestConnection(domain),
+  activate: async () => {
+    const connection = await addTestConnection(domain, { activate: false })
+    return () => activateDomains(connection)
+  },
+  'activate --from': async () => {
+    const old = await addTestConnection(domain, { allowPasswords: true })
+    const more = { activate: false, beside: old.slug }
+    const connection = await addTestConnection(domain, more)
+    return () => activateDomains(connection, { from: old.slug })
   },
   'update --no-allow-passwords': async () => {
     const connection = await addTestConnection(domain, { allowPasswords: true })
@@ -92,7 +100,7 @@ for (const [what, [table, start, error], name, prepare, isFirst] of cases)
       await lock.sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
     await lock.release()
     expect(await operation).toBe(what === 'refresh' && isFirst ? null : error)
-    if (ending) expect(await ending).toBe(1)
+    if (ending) expect(await ending).toMatchObject({ users: 1 })
     expect(
       await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [
         user.id,

@@ -52,6 +52,7 @@ test.beforeAll(async ({ serverWith }) => {
     settings: { kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x' },
     secrets: { clientSecret: 'x' },
     domains: [domain],
+    activate: true,
     provision: false,
     listed: false,
     allowPasswords: true,
@@ -572,3 +573,48 @@ async function expectAboveFold(page: Page): Promise<void> {
     await expect(page.locator('button[type=submit]')).toBeInViewport({ ratio: 1 })
   }
 }
+
+test('without passwords, the page is the same for guests and strangers, and the guest gets the link of the connection', async ({
+  page,
+  serverWith,
+}) => {
+  const own = await openOwnDatabase()
+  const guest = { email: 'guest@example.net' }
+  await own.sql(
+    `WITH added AS (
+       INSERT INTO connections (slug, name, kind, settings)
+       VALUES ('acme', 'Acme', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}') RETURNING id
+     ), owned AS (INSERT INTO connection_domains SELECT 'acme.example', id, now() FROM added),
+     created AS (INSERT INTO users (email, email_domain) VALUES ($1, 'example.net') RETURNING id)
+     INSERT INTO identities (connection_id, issuer, subject, user_id)
+     SELECT added.id, 'https://idp.example.com', 'guest', created.id FROM added, created`,
+    [guest.email],
+  )
+  const sso = await serverWith({ ...smtp.settings, DATABASE_URL: own.url() })
+  try {
+    const texts: string[] = []
+    for (const address of [guest.email, 'other@example.net']) {
+      await page.goto(`${sso.url}/sign-in?next=/reports`)
+      await email(page).fill(address)
+      await page.getByRole('button', { name: 'Continue' }).click()
+      const link = page.getByRole('link', { name: 'Get a sign-in link by email' })
+      await expect(link).toHaveAttribute('href', '/forgot-password?next=%2Freports')
+      texts.push(await page.locator('main').innerText())
+      await link.click()
+      await expect(email(page)).toHaveValue(address)
+      await page.getByRole('button', { name: 'Send reset link' }).click()
+      await expect(heading(page)).toHaveText('Check your email')
+    }
+    expect(texts[0]).toBe(texts[1])
+    await expect.poll(() => smtp.mailsTo(guest.email).length).toBe(1)
+    expect(smtp.mailsTo(guest.email)[0]!.text).toContain('/api/auth/sso/acme/start\n')
+    expect(smtp.mailsTo('other@example.net')).toEqual([])
+
+    const plain = await (await sso.fetch('/sign-in?error=unknown')).text()
+    expect(plain, 'without scripts').toContain('Get a sign-in link by email')
+    const other = await (await sso.fetch('/sign-in?error=email')).text()
+    expect(other).not.toContain('<a href="/forgot-password')
+  } finally {
+    await own.drop()
+  }
+})

@@ -41,7 +41,7 @@ const connect = (clientSecret: string) => {
     `${slug}.example.org`,
   ]
   return connections(
-    ['add', 'oidc', slug, ...provider, '--provision', '--list'],
+    ['add', 'oidc', slug, ...provider, '--provision', '--list', '--activate'],
     clientSecret,
   )
 }

@@ -52,6 +52,7 @@ async function exchangeMetadata(
     '--domain',
     domain(),
     '--provision',
+    '--activate',
     ...parameters,
   ])
   folder.remove()

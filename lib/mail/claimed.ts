@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword, onlyStart } from '../database/domain-rules'
 import { Prisma, prisma } from '../database/prisma'
 import { insertResetToken } from '../password/reset-token'
 
@@ -31,6 +31,13 @@ export async function issueTokenOfMail(
     ${insertResetToken(secret, lifetimeSeconds, Prisma.sql`mail`)}`
 
   return issued === 1
+}
+
+/** Returns the slug of the connection at which the user of an email has to start, or null. */
+export async function findStart({ id }: MailClaim): Promise<string | null> {
+  const [row] = await prisma().$queryRaw<{ slug: string | null }[]>`
+    SELECT ${onlyStart} AS slug FROM users WHERE users.id = (SELECT user_id FROM mails WHERE mails.id = ${id})`
+  return row?.slug ?? null
 }
 
 /** Returns how many recovery codes the user of an email has left. */

@@ -1,8 +1,9 @@
 import { lifetimes } from '../contract/lifetimes'
+import { startSso } from '../contract/routes'
 import { newSecret } from '../crypto/token'
 import { env } from '../settings/env'
 import type { Texts } from '../texts/en'
-import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './claimed'
+import { findStart, issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './claimed'
 
 /**
  * The texts of an email. The link follows the paragraphs, and the notes follow the link.
@@ -50,6 +51,17 @@ const minute = 60
 const hour = 60 * minute
 
 const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
+
+/**
+ * Returns the link to the start of the user's connection, if the sign-in page does not lead
+ * there, or else the link to that page.
+ */
+async function startLink(claim: MailClaim): Promise<string> {
+  const slug = await findStart(claim)
+  if (slug === null) return signInLink()
+
+  return env().PUBLIC_URL + startSso.path.replace('{connection}', slug)
+}
 
 /** Returns the link to choose a password, or null to send nothing. */
 async function passwordLink(
@@ -108,7 +120,7 @@ export const mailKinds = {
     link: (claim) => passwordLink(claim),
     texts: ({ reset }) => reset,
   },
-  'sign-in': { ...request, link: signInLink, texts: ({ signIn }) => signIn },
+  'sign-in': { ...request, link: startLink, texts: ({ signIn }) => signIn },
   invitation: {
     ...invitation,
     link: (claim) => passwordLink(claim, lifetimes.invitation),
@@ -116,7 +128,7 @@ export const mailKinds = {
   },
   'sso-invitation': {
     ...invitation,
-    link: signInLink,
+    link: startLink,
     texts: ({ invitation }) => ({ ...invitation, ...invitation.sso }),
   },
   'password-changed': { ...notice, texts: ({ changed }) => changed },

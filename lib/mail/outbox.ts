@@ -1,6 +1,6 @@
 import type { Caller } from '../contract/caller'
 import type { Check } from '../contract/checks'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword, needsStart } from '../database/domain-rules'
 import {
   dateFromEpoch,
   Prisma,
@@ -30,7 +30,7 @@ const busySeconds = 15
 
 /**
  * Queues a reset email for the user with one of these addresses. If the user may not use
- * a password, the link opens the sign-in page. Returns null, or the reason if nothing was
+ * a password, or is a guest without one, the link begins a sign-in instead. Returns null, or the reason if nothing was
  * queued: above the caps, or without such a user, it executes only one SELECT.
  */
 export async function queueResetMail(
@@ -44,11 +44,12 @@ export async function queueResetMail(
 
     // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps
     // again, with a newer snapshot.
-    const [user] = await tx.$queryRaw<{ mayUsePassword: boolean }[]>`
-      SELECT ${mayUsePassword} AS "mayUsePassword" FROM users WHERE id = ${userId} AND disabled_at IS NULL FOR NO KEY UPDATE`
+    const [user] = await tx.$queryRaw<{ canReset: boolean }[]>`
+      SELECT ${mayUsePassword} AND NOT ${needsStart} AS "canReset"
+      FROM users WHERE id = ${userId} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return 'disabled'
 
-    const kind: MailKindName = user.mayUsePassword ? 'reset' : 'sign-in'
+    const kind: MailKindName = user.canReset ? 'reset' : 'sign-in'
     const queued = await tx.$executeRaw`
       WITH allowed AS (
         SELECT WHERE ${isWithinCaps(Prisma.sql`${userId}`)}

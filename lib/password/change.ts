@@ -1,5 +1,5 @@
 import type { Caller } from '../contract/caller'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { noticeInsteadOfResets } from '../mail/outbox'

@@ -1,4 +1,4 @@
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword } from '../database/domain-rules'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 

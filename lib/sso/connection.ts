@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toAsciiDomain } from '../contract/email-address'
+import { liveConnectionOf } from '../database/domain-rules'
 import { type Prisma, prisma } from '../database/prisma'
 import { OidcSettings } from './oidc/settings'
 import { SamlSettings } from './saml/settings'
@@ -17,7 +18,7 @@ export type Row = Prisma.ConnectionGetPayload<object>
 
 export type Connection = Omit<
   Row,
-  'kind' | 'settings' | 'listed' | 'disabledAt' | 'createdAt'
+  'kind' | 'settings' | 'listed' | 'disabledAt' | 'triedAt' | 'createdAt'
 > & {
   settings: ConnectionSettings
 }
@@ -37,7 +38,7 @@ export async function findConnection(slug: string): Promise<Connection | null> {
 
   const row = await prisma().connection.findFirst({
     where: { slug, disabledAt: null },
-    omit: { listed: true, disabledAt: true, createdAt: true },
+    omit: { listed: true, disabledAt: true, triedAt: true, createdAt: true },
   })
 
   if (!row) return null
@@ -67,39 +68,42 @@ export function parseSettings(slug: string, settings: object): ConnectionSetting
 }
 
 /**
- * Returns the slug of the enabled connection that an email address belongs to, or null.
+ * Returns the slug of the enabled connection that is live for the domain of an email
+ * address, or null.
  */
 export async function findConnectionByEmail(email: string): Promise<string | null> {
   const domain = readDomain(email)
   if (!domain) return null
 
-  const row = await prisma().connectionDomain.findFirst({
-    where: { domain },
-    select: { connection: { select: { slug: true, disabledAt: true } } },
-  })
+  const [row] = await prisma().$queryRaw<{ slug: string }[]>`
+    SELECT slug FROM connections WHERE ${liveConnectionOf(domain)}`
 
-  return row && !row.connection.disabledAt ? row.connection.slug : null
+  return row?.slug ?? null
 }
 
+type Choice = { slug: string; name: string; listed: boolean; isLive: boolean }
+
 /**
- * Returns the connections that the sign-in page lists. `gt: ''` excludes no row, but
- * makes PostgreSQL read by key.
+ * Returns the connections that the sign-in page lists, whether there is any connection, and
+ * whether any typed address leads to one. `slug > ''` excludes no row, but makes PostgreSQL
+ * read by key.
  */
 export async function listSignInChoices(): Promise<{
   listed: { slug: string; name: string }[]
   any: boolean
+  anyLive: boolean
 }> {
-  const rows = await prisma().connection.findMany({
-    where: { slug: { gt: '' }, disabledAt: null },
-    orderBy: { slug: 'asc' },
-    select: { slug: true, name: true, listed: true },
-  })
+  const rows = await prisma().$queryRaw<Choice[]>`
+    SELECT slug, name, listed,
+      (SELECT true FROM connection_domains
+        WHERE connection_id = connections.id AND live_since IS NOT NULL LIMIT 1) IS TRUE AS "isLive"
+    FROM connections WHERE slug > '' AND disabled_at IS NULL ORDER BY slug`
 
   const listed = rows
     .filter((row) => row.listed)
     .map(({ slug, name }) => ({ slug, name }))
 
-  return { listed, any: rows.length > 0 }
+  return { listed, any: rows.length > 0, anyLive: rows.some(({ isLive }) => isLive) }
 }
 
 /** Returns the domain of an email address in its ASCII form (RFC 5891), or null. */

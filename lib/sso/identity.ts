@@ -4,8 +4,8 @@ import {
   parseEmailAddress,
   toUnicode,
 } from '../contract/email-address'
-import { mayUsePassword } from '../database/conditions'
-import { prisma, type Transaction, transaction } from '../database/prisma'
+import { mayLink, mayUsePassword } from '../database/domain-rules'
+import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
 import { type Connection, parseDomain, readDomain } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -28,6 +28,12 @@ export type Contact = {
 
 const locks = { subject: 71_001, email: 71_002 } // the classes of two advisory locks
 
+/** What a verified sign-in does, by the rule that `decide` applies. */
+export type Decision =
+  | { outcome: 'known' | 'link'; userId: string }
+  | { outcome: 'create' }
+  | SignInRejected
+
 /**
  * Returns the user of an identity. If allowed, links a user by email or creates one.
  * Throws SignInRejected.
@@ -36,11 +42,14 @@ export async function findOrLinkUser(
   connection: Connection,
   identity: Subject,
   contact: () => Promise<Contact>,
-) {
+): Promise<string> {
   const known = await findUser(prisma(), connection, identity)
-  if (known) return requireEnabled(known)
+  if (known) return requireUser(decideKnown(known))
 
-  const email = await checkEmail(connection, await contact())
+  const given = await contact()
+  if (!(await isCurrent(prisma(), connection))) throw changedMeanwhile()
+
+  const email = await checkEmail(connection, given)
   const subjectKey = `${connection.id} ${foldCase(identity.subject)}`
   const user = await transaction(async (tx) => {
     // These locks, always in this order, serialize the first sign-ins of one subject and
@@ -48,27 +57,58 @@ export async function findOrLinkUser(
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${subjectKey}))`
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
 
-    const linkedMeanwhile = await findUser(tx, connection, identity)
-    return linkedMeanwhile ?? link(tx, connection, identity, email)
+    return link(tx, connection, identity, email)
   })
 
   // thrown here, because an error inside the transaction would close its database
   // connection
-  if (user instanceof SignInRejected) throw user
-
-  return requireEnabled(user)
+  return requireUser(user)
 }
+
+function requireUser(user: { userId: string } | SignInRejected): string {
+  if (user instanceof SignInRejected) throw user
+  return user.userId
+}
+
+/**
+ * Decides what a verified sign-in does. Only reads. `readEmail` returns the checked
+ * address, and is called if the identity is unknown.
+ */
+export async function decide(
+  database: Transaction,
+  connection: Connection,
+  identity: Subject,
+  readEmail: () => Promise<string>,
+): Promise<Decision> {
+  const known = await findUser(database, connection, identity)
+  if (known) return decideKnown(known)
+
+  const found = await findUserByEmail(database, connection, await readEmail())
+  const problem = findLinkProblem(connection, found)
+  if (problem) return new SignInRejected(problem, 'no_access')
+
+  return found ? { outcome: 'link', userId: found.userId } : { outcome: 'create' }
+}
+
+function decideKnown({ userId, isDisabled }: KnownUser): Known {
+  if (userId === null) return new SignInRejected('subject_unlinked', 'no_access')
+  if (isDisabled) return new SignInRejected('user_disabled', 'no_access')
+
+  return { outcome: 'known', userId }
+}
+
+type Known = { outcome: 'known'; userId: string } | SignInRejected
 
 /** `userId` is null if an operator has unlinked the subject. */
 type KnownUser = { userId: string | null; isDisabled: boolean }
 
 async function findUser(
-  tx: Transaction,
+  database: Transaction,
   { id: connectionId }: Connection,
   { issuer, subject, isEmail }: Subject,
 ) {
   // The collation C converts only A–Z, as foldCase does.
-  const [known, another] = await tx.$queryRaw<(KnownUser & { isExact: boolean })[]>`
+  const [known, another] = await database.$queryRaw<(KnownUser & { isExact: boolean })[]>`
     SELECT user_id AS "userId", subject = ${subject} AS "isExact",
       (SELECT disabled_at FROM users WHERE users.id = user_id) IS NOT NULL AS "isDisabled"
     FROM identities
@@ -88,41 +128,97 @@ export function isSameSubject({ subject, isEmail }: Subject, known: string): boo
   return isEmail === true && foldCase(subject) === foldCase(known)
 }
 
-/** Returns the error instead of throwing it, see `findOrLinkUser`. */
+/**
+ * Links or creates the user, if `decide` allows it. Returns a rejection instead of throwing
+ * it, see `findOrLinkUser`.
+ */
 async function link(
   tx: Transaction,
   connection: Connection,
-  { issuer, subject }: Subject,
+  identity: Subject,
   email: string,
-): Promise<KnownUser | SignInRejected> {
-  const found = await lockUserByEmail(tx, connection, email)
-  const problem = findLinkProblem(connection, found)
-  if (problem) return new SignInRejected(problem, 'no_access')
-  if (found?.isDisabled) return found
+): Promise<{ userId: string } | SignInRejected> {
+  if (!(await lockDomain(tx, connection, email)))
+    return new SignInRejected('email_domain', 'no_access')
+  if (!(await isCurrent(tx, connection))) return changedMeanwhile()
 
-  const userId = found?.userId ?? (await createUser(tx, email))
+  await lockUserByEmail(tx, email)
+  const decision = await decide(tx, connection, identity, async () => email)
+  if (decision instanceof SignInRejected || decision.outcome === 'known') return decision
+
+  const userId =
+    decision.outcome === 'link' ? decision.userId : await createUser(tx, email)
+  const { issuer, subject } = identity
   await tx.identity.createMany({
     data: [{ connectionId: connection.id, issuer, subject, userId }],
   })
 
-  return { userId, isDisabled: false }
+  return { userId }
 }
 
-type Linkable = KnownUser & { isLinked: boolean; needsSecondFactor: boolean }
+/**
+ * Whether the connection still has the issuer that this sign-in began with. A command that
+ * moves it to another issuer gives the links of all users that issuer.
+ */
+async function isCurrent(
+  database: Transaction,
+  { id, settings }: Connection,
+): Promise<boolean> {
+  const [row] = await database.$queryRaw<{ issuer: string }[]>`
+    SELECT settings->>'issuer' AS issuer FROM connections WHERE id = ${id}`
+  return row?.issuer === settings.issuer
+}
 
-async function lockUserByEmail(
+/** The sign-in begins again, with the new settings. */
+function changedMeanwhile(): SignInRejected {
+  return new SignInRejected('connection_changed', 'attempt_invalid')
+}
+
+/**
+ * Locks the row of the connection and the domain of an address. A command that removes the
+ * domain waits until the link is committed, and can then delete it. Returns false if the
+ * domain was removed.
+ */
+async function lockDomain(
   tx: Transaction,
+  { id }: Connection,
+  email: string,
+): Promise<boolean> {
+  const found = await tx.$executeRaw`
+    SELECT 1 FROM connection_domains WHERE ${mayLink(id, readDomain(email)!)} FOR KEY SHARE`
+  return found > 0
+}
+
+/**
+ * Locks the user's row, so that a concurrent set-up of a second factor is complete, or
+ * happens after the link.
+ */
+async function lockUserByEmail(tx: Transaction, email: string): Promise<void> {
+  await tx.$executeRaw`SELECT 1 FROM users WHERE ${hasEmail(email)} LIMIT 1 FOR KEY SHARE`
+}
+
+/** A condition on a row of `users`, and the order of the rows that meet it. */
+function hasEmail(email: string): Prisma.Sql {
+  return Prisma.sql`email = ANY (${[email, toUnicode(email)]}) ORDER BY email = ${email} DESC`
+}
+
+type Linkable = {
+  userId: string
+  isDisabled: boolean
+  isLinked: boolean
+  needsSecondFactor: boolean
+}
+
+async function findUserByEmail(
+  database: Transaction,
   connection: Connection,
   email: string,
 ): Promise<Linkable | undefined> {
-  // Locks the user's row, so that a concurrent set-up of a second factor is complete, or
-  // happens after the link.
-  const [found] = await tx.$queryRaw<Linkable[]>`
+  const [found] = await database.$queryRaw<Linkable[]>`
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
       second_factor_at IS NOT NULL AND ${mayUsePassword} AS "needsSecondFactor",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
-    FROM users WHERE email = ANY (${[email, toUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
-    FOR KEY SHARE`
+    FROM users WHERE ${hasEmail(email)} LIMIT 1`
 
   return found
 }
@@ -138,6 +234,8 @@ function findLinkProblem(
   // A sign-in at the provider must not bypass the second factor of a password, so only an
   // operator can link the user. Without a password, the user has no other way to sign in.
   if (found?.needsSecondFactor) return 'identity_second_factor'
+
+  if (found?.isDisabled) return 'user_disabled'
 
   return found || provision ? null : 'identity_not_provisioned'
 }
@@ -185,12 +283,7 @@ async function owns(
 ): Promise<boolean> {
   if (domain === null) return false
 
-  const count = await prisma().connectionDomain.count({ where: { domain, connectionId } })
-  return count > 0
-}
-
-function requireEnabled({ userId, isDisabled }: KnownUser): string {
-  if (userId === null) throw new SignInRejected('subject_unlinked', 'no_access')
-  if (isDisabled) throw new SignInRejected('user_disabled', 'no_access')
-  return userId
+  const found = await prisma().$queryRaw<unknown[]>`
+    SELECT 1 FROM connection_domains WHERE ${mayLink(connectionId, domain)}`
+  return found.length > 0
 }

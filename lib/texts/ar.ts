@@ -75,6 +75,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     invalidEmail: `يُرجى إدخال عنوان بريد إلكتروني (مثل ${isolated('name@example.com')}).`,
     unknownEmail:
       'لا يتوفر تسجيل الدخول بعنوان البريد الإلكتروني هذا. يُرجى التحقق من صحته أو التواصل مع مسؤول النظام لديك.',
+    mailLink: 'الحصول على رابط تسجيل الدخول عبر البريد الإلكتروني',
     going: 'جارٍ الانتقال إلى صفحة مؤسستك',
     goingBody: `بعد تسجيل الدخول عبر ${isolated('{name}')}، سنعيدك إلى هنا.`,
     password: 'كلمة المرور',

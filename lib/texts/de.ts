@@ -70,6 +70,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     invalidEmail: 'Geben Sie eine E‑Mail-Adresse ein, zum Beispiel name@example.com.',
     unknownEmail:
       'Mit dieser E‑Mail-Adresse ist keine Anmeldung möglich. Prüfen Sie die Adresse oder wenden Sie sich an Ihre IT-Abteilung.',
+    mailLink: 'Link zur Anmeldung per E‑Mail erhalten',
     going: 'Sie werden zu Ihrer Organisation weitergeleitet',
     goingBody: 'Melden Sie sich mit {name} an. Danach werden Sie hierher zurückgeleitet.',
     password: 'Passwort',

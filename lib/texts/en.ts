@@ -70,6 +70,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     invalidEmail: 'Enter an email address, like name@example.com.',
     unknownEmail:
       'There’s no sign-in for this email address. Check it’s correct, or ask your administrator.',
+    mailLink: 'Get a sign-in link by email',
     going: 'Taking you to your organization',
     goingBody: 'Sign in with {name}, then you’ll come back here.',
     password: 'Password',

@@ -70,6 +70,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
     unknownEmail:
       'No se puede iniciar sesión con esta dirección de correo electrónico. Compruebe que esté bien escrita o consulte con su departamento de informática.',
+    mailLink: 'Recibir un enlace de inicio de sesión por correo',
     going: 'Abriendo la página de su organización',
     goingBody: 'Inicie sesión con {name}. Después volverá aquí.',
     password: 'Contraseña',

@@ -69,6 +69,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     invalidEmail: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
     unknownEmail:
       'Cette adresse e‑mail ne permet pas de se connecter. Vérifiez-la ou contactez votre service informatique.',
+    mailLink: 'Recevoir un lien de connexion par e‑mail',
     going: 'Redirection vers votre organisation',
     goingBody: 'Connectez-vous avec {name}. Vous reviendrez ensuite ici.',
     password: 'Mot de passe',

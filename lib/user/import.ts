@@ -1,6 +1,6 @@
 import { emailDomain, emailForms, parseEmailAddress } from '../contract/email-address'
 import { cleanEmail } from '../contract/typed-text'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword } from '../database/domain-rules'
 import { Prisma, type Transaction, transaction } from '../database/prisma'
 import { UsageError } from '../usage-error'
 import { isHash, readHash } from './imported-hash'

@@ -1,5 +1,5 @@
 import { emailDomain, emailForms } from '../contract/email-address'
-import { mayUsePassword } from '../database/conditions'
+import { mayUsePassword } from '../database/domain-rules'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { endSessionsOfUser } from '../session/revoke'
 

@@ -41,6 +41,7 @@ export async function connectSaml(
     },
     secrets: { privateKey },
     domains: [`${slug}.example.org`],
+    activate: true,
     provision: true,
     listed: false,
     allowPasswords: false,

@@ -9,7 +9,10 @@ import { encryptSecrets } from '../../../lib/sso/secrets'
 import type { Sql } from '../fixtures'
 import { clientSecret, type Provider } from '../providers/oidc-provider'
 
-/** Adds a connection for a domain. Its provider does not exist. Ends no sessions. */
+/**
+ * Adds a connection that is live for a domain. Its provider does not exist. Ends no
+ * sessions.
+ */
 export async function addTestConnection(
   domain: string,
   more: Partial<NewConnection> = {},
@@ -21,6 +24,7 @@ export async function addTestConnection(
     settings: { kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x' },
     secrets: { clientSecret },
     domains: [domain],
+    activate: true,
     provision: false,
     listed: false,
     allowPasswords: false,
@@ -65,5 +69,5 @@ export async function insertConnection(
   const insert = `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision)
     VALUES ($1, $2, $2, 'oidc', $3, $4, true)`
   await sql(insert, [id, slug, settings, encrypted])
-  await sql('INSERT INTO connection_domains VALUES ($1, $2)', [domain, id])
+  await sql('INSERT INTO connection_domains VALUES ($1, $2, now())', [domain, id])
 }

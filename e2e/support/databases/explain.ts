@@ -13,7 +13,7 @@ import { hashSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
 import { isUsable } from '../../../lib/database/readiness'
-import { issueTokenOfMail, recoveryCodesLeft } from '../../../lib/mail/claimed'
+import { findStart, issueTokenOfMail, recoveryCodesLeft } from '../../../lib/mail/claimed'
 import { mailKinds } from '../../../lib/mail/kinds'
 import {
   claimMail,
@@ -114,6 +114,7 @@ async function run(): Promise<void> {
   await queueResetMail([email], caller)
   const mail = (await claimMail())! // the notice about the reset
   await issueTokenOfMail(mail, 'any secret')
+  await findStart(mail)
   await retryLater(mail, mailKinds[mail.kind])
   await postpone(mail)
   await finish(mail, 'gave_up')
@@ -232,7 +233,7 @@ async function signIn(): Promise<void> {
       INSERT INTO connections (slug, name, kind, settings, provision)
       VALUES ('acme', 'Acme', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}', true) RETURNING id
     )
-    INSERT INTO connection_domains SELECT 'example.com', id FROM added`)
+    INSERT INTO connection_domains SELECT 'example.com', id, now() FROM added`)
   await listSignInChoices()
   await findConnectionByEmail(email)
   const connection = (await findConnection('acme'))!

@@ -31,7 +31,7 @@ function setUpOfDatabase(part: number, role: string, database: string): string[]
     auth: database,
   }
   const rename = (word: string) =>
-    word.endsWith('_password') ? role : (names[word] ?? word)
+    /^(owner|app)_password$/.test(word) ? role : (names[word] ?? word)
   return statements.map((text) => text.replaceAll(/\w+/g, rename).trim()).filter(Boolean)
 }
 

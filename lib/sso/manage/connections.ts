@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { beganWithPassword, mayUsePassword } from '../../database/conditions'
+import { mayUsePassword } from '../../database/domain-rules'
 import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
-import { codeIsUsable, lockUsers, revokeSessions } from '../../session/revoke'
+import { lockUsers } from '../../session/revoke'
 import { UsageError } from '../../usage-error'
 import { type Connection, parseSettings, type Row } from '../connection'
 import type { Subject } from '../identity'
 import { createBinding, encryptSecrets, type Secrets } from '../secrets'
+import { endSessions, workInBatches } from './batches'
+import { type Addition, addDomains, type LinksAfterwards, removeDomains } from './domains'
+import { moveIdentities } from './same-users'
 
-const batchSize = 500
 const rowsAtOnce = 10_000
-const lowestId = '00000000-0000-0000-0000-000000000000'
+const moveMs = 10 * 60 * 1000 // enough for the links of millions of users
 
 export type NewConnection = Pick<
   Connection,
@@ -19,17 +21,19 @@ export type NewConnection = Pick<
   listed: boolean
   sessionHours?: number | null | undefined
   domains: string[] // in their ASCII form
-}
+} & Addition
 
 /**
- * Adds a connection. Throws UsageError if the slug or a domain is taken. Afterwards, call
- * `endPasswordSessions`.
+ * Adds a connection, with its domains in trial or, with `activate`, live. Throws UsageError
+ * if the slug or a domain is taken. After `activate`, call `endPasswordSessions`.
  */
 export async function addConnection({
   secrets,
   domains,
   settings,
   sessionHours = null,
+  activate,
+  beside,
   ...columns
 }: NewConnection): Promise<void> {
   const id = randomUUID()
@@ -54,55 +58,9 @@ export async function addConnection({
     if (added.count === 0)
       throw new UsageError(`There is already a connection ${columns.slug}.`)
 
-    await claimDomains(tx, id, domains)
+    const connection = { id, slug: columns.slug }
+    await addDomains(tx, connection, domains, { activate, beside })
   })
-}
-
-/**
- * Ends the password sessions of users who may not use a password, and counts these users.
- * Call it after the commit.
- */
-export async function endPasswordSessions(domains: string[]): Promise<number> {
-  let count = 0
-  for (const domain of domains) {
-    const usersAfter = (id: string) => Prisma.sql`
-      SELECT id FROM users WHERE email_domain = ${domain} AND id > ${id}::uuid AND NOT ${mayUsePassword} ORDER BY id`
-    count += await workInBatches(usersAfter, async (tx, userIds) => {
-      const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithPassword}`
-      await tx.$executeRaw`WITH ${revokeSessions(began)} SELECT id FROM revoked`
-      return userIds.length
-    })
-  }
-
-  return count
-}
-
-type Work = (tx: Transaction, userIds: string[]) => Promise<number>
-
-/**
- * In one transaction per batch, locks the rows of a query's users, and calls `work`.
- * Returns the sum of results.
- */
-async function workInBatches(
-  usersAfter: (id: string) => Prisma.Sql,
-  work: Work,
-): Promise<number> {
-  let sum = 0
-  let last: string | undefined = lowestId
-
-  while (last) {
-    const users: { id: string }[] = await prisma()
-      .$queryRaw`${usersAfter(last)} LIMIT ${batchSize}`
-    const ids = users.map(({ id }) => id)
-    sum += await transaction(async (tx) => {
-      await lockUsers(tx, ids)
-      return work(tx, ids)
-    })
-
-    last = ids.at(-1)
-  }
-
-  return sum
 }
 
 /**
@@ -127,7 +85,7 @@ export async function countWithoutWayIn(domains: string[]): Promise<number> {
 export async function findDisabledConnection(domain: string): Promise<string | null> {
   const row = await prisma().connection.findFirst({
     where: {
-      domains: { some: { domain } },
+      domains: { some: { domain, liveSince: { not: null } } },
       disabledAt: { not: null },
       allowPasswords: false,
     },
@@ -137,39 +95,25 @@ export async function findDisabledConnection(domain: string): Promise<string | n
   return row?.slug ?? null
 }
 
-/** Adds domains to a connection, which may already have them. */
-async function claimDomains(
-  tx: Transaction,
-  id: string,
-  domains: string[],
-): Promise<void> {
-  const claimed = await tx.$queryRaw<{ domain: string }[]>`
-    INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
-    ON CONFLICT (domain) DO UPDATE SET domain = excluded.domain
-      WHERE connection_domains.connection_id = excluded.connection_id
-    RETURNING domain`
-
-  const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
-  if (taken.length > 0)
-    throw new UsageError(`Another connection has ${taken.join(', ')}.`)
-}
-
-type Settings = Omit<NewConnection, 'slug' | 'secrets'>
+type Settings = Omit<NewConnection, 'slug' | 'secrets' | 'activate'>
 
 /**
  * Missing settings do not change, nor do the secrets if they are null. `domains` are
- * added.
+ * added, in trial. `links` are those of users of `removedDomains`.
  */
 export type ConnectionChange = {
   [Name in keyof Settings]?: Settings[Name] | undefined
 } & {
   secrets?: Secrets | null
   removedDomains?: string[]
+  links?: LinksAfterwards
+  /** Whether the new issuer in `settings` has the same users with the same subjects. */
+  sameUsers?: boolean
 }
 
 /**
- * Updates a connection. Throws UsageError if a domain is taken, no domain is left, or
- * `before` is outdated. Afterwards, call `endPasswordSessions`.
+ * Updates a connection. Throws UsageError if a domain is taken, or if `before` is outdated.
+ * Afterwards, call `endPasswordSessions`, and `unlinkDomains` if `links` is `unlink`.
  */
 export async function updateConnection(
   before: ListedConnection,
@@ -183,27 +127,50 @@ export async function updateConnection(
 
   const { name, provision, listed, allowPasswords, sessionHours } = change
   const columns = { name, provision, listed, allowPasswords, sessionHours }
-  const { kind: _, ...known } = before.settings
-  const { kind, ...stored } = parseSettings(slug, settings)
+  const { kind: _, ...stored } = parseSettings(slug, settings)
+  const { removedDomains = [], links = null, domains = [], beside, sameUsers } = change
 
+  const limits = sameUsers ? { timeoutMs: moveMs } : {}
   await transaction(async (tx) => {
-    const updated = await tx.connection.updateMany({
-      where: {
-        id,
-        kind,
-        settings: { equals: known },
-        encryptedSecrets: before.encryptedSecrets,
-      },
-      data: { ...omitUndefined(columns), settings: stored, encryptedSecrets },
-    })
+    const data = { ...omitUndefined(columns), settings: stored, encryptedSecrets }
+    await changeRow(tx, before, data)
+    if (sameUsers) await moveIdentities(tx, before, settings.issuer)
+    await removeDomains(tx, before, removedDomains, links)
+    await addDomains(tx, before, domains, { beside })
+  }, limits)
+}
 
-    if (updated.count === 0)
-      throw new UsageError(
-        `Another command has changed ${slug} meanwhile: run this one again.`,
-      )
-
-    await updateDomains(tx, before, change)
+/**
+ * Changes the row of a connection, and locks it. Throws UsageError if the settings or the
+ * states of the domains are not those in `before` any more.
+ */
+export async function changeRow(
+  tx: Transaction,
+  before: ListedConnection,
+  data: Prisma.ConnectionUpdateManyMutationInput,
+): Promise<void> {
+  const { id, slug, encryptedSecrets } = before
+  const { kind, ...settings } = before.settings
+  const { count } = await tx.connection.updateMany({
+    where: { id, kind, settings: { equals: settings }, encryptedSecrets },
+    data,
   })
+
+  const { domains, trialDomains } = before
+  const changed = await tx.connectionDomain.count({
+    where: {
+      connectionId: id,
+      OR: [
+        { domain: { in: domains }, liveSince: null },
+        { domain: { in: trialDomains }, liveSince: { not: null } },
+      ],
+    },
+  })
+
+  if (count === 0 || changed > 0)
+    throw new UsageError(
+      `Another command has changed ${slug} meanwhile: run this one again.`,
+    )
 }
 
 type Defined<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> }
@@ -213,25 +180,13 @@ function omitUndefined<Values extends object>(values: Values): Defined<Values> {
   return Object.fromEntries(defined) as Defined<Values>
 }
 
-async function updateDomains(
-  tx: Transaction,
-  { id, slug }: Named,
-  { domains = [], removedDomains = [] }: ConnectionChange,
-): Promise<void> {
-  await tx.connectionDomain.deleteMany({
-    where: { connectionId: id, domain: { in: removedDomains } },
-  })
-  await claimDomains(tx, id, domains)
-
-  const left = await tx.connectionDomain.count({ where: { connectionId: id } })
-  if (left === 0)
-    throw new UsageError(
-      `${slug} would have no domain. To end it: npm run connections -- remove ${slug}`,
-    )
-}
-
+/** `domains` are those for which the connection is live. */
 export type ListedConnection = Connection &
-  Pick<Row, 'listed' | 'disabledAt'> & { domains: string[]; users: number }
+  Pick<Row, 'listed' | 'disabledAt' | 'triedAt' | 'createdAt'> & {
+    domains: string[]
+    trialDomains: string[]
+    users: number
+  }
 
 type Named = Pick<Connection, 'id' | 'slug'>
 
@@ -269,9 +224,14 @@ export async function listStoredConnections(
 
   return rows.map(({ domains, _count, ...row }) => ({
     ...row,
-    domains: domains.map(({ domain }) => domain),
+    domains: domains.filter(isLive).map(({ domain }) => domain),
+    trialDomains: domains.filter((row) => !isLive(row)).map(({ domain }) => domain),
     users: _count.identities,
   }))
+}
+
+function isLive({ liveSince }: { liveSince: Date | null }): boolean {
+  return liveSince !== null
 }
 
 /** Allows users to sign in through a connection again. */
@@ -384,22 +344,4 @@ export async function linkUser(
     await tx.identity.deleteMany({ where: { ...identity, userId: null } })
     await tx.identity.createMany({ data: [{ ...identity, userId }] })
   })
-}
-
-/**
- * Ends users' sessions of a connection, and deletes their codes. Call `lockUsers` first.
- * Returns how many ended.
- */
-async function endSessions(
-  tx: Transaction,
-  connectionId: string,
-  userIds: string[],
-): Promise<number> {
-  return tx.$executeRaw`
-    WITH ${revokeSessions(Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
-    codes_deleted AS (
-      DELETE FROM exchange_codes
-      WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${codeIsUsable}
-    )
-    SELECT id FROM revoked`
 }

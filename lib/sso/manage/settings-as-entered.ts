@@ -39,6 +39,24 @@ export function checkEntered<Settings extends object>(
   throw new UsageError(problems.join('\n'))
 }
 
+type OtherIssuer = {
+  slug: string
+  stored: { kind: string; issuer: string }
+  issuer: string
+}
+
+/** Returns what to do instead, if an update would change the issuer of a connection. */
+export function explainOtherIssuer(
+  { slug, stored, issuer }: OtherIssuer,
+  flag: string,
+): string {
+  return [
+    `${slug} is ${stored.issuer}, not ${issuer}, which can have other users with the same subjects.`,
+    `If they are the same users: npm run connections -- update ${slug} ${flag} --same-users`,
+    `Otherwise, add it as another connection: npm run connections -- add ${stored.kind} NEW-SLUG ${flag} --domain DOMAIN --beside ${slug}`,
+  ].join('\n')
+}
+
 /** The label of a connection's button, as an operator enters it. */
 export const NewConnectionName = z
   .string()

@@ -3,7 +3,7 @@ import { toAsciiDomain } from '../../contract/email-address'
 import { newSecret } from '../../crypto/token'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
-import { checkEntered } from '../manage/settings-as-entered'
+import { checkEntered, explainOtherIssuer } from '../manage/settings-as-entered'
 import type { Flags, ProviderSetup } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { ssoUrl } from '../urls'
@@ -179,7 +179,10 @@ const add: OidcSetup['add'] = {
   description:
     'adds an OpenID provider, whose --issuer and --client-id are required. Reads the client secret from stdin (< SECRET), and prints what to enter at the provider',
   flags: {
-    issuer: { value: 'url', text: 'its issuer, which update can’t change' },
+    issuer: {
+      value: 'url',
+      text: 'its issuer, which update changes only with --same-users',
+    },
     'client-id': {
       value: 'id',
       text: 'the client ID that the provider gave to this app. With update, reads its secret from stdin',
@@ -236,9 +239,9 @@ function readSettings(
   const issuer = readText('issuer') ?? stored?.issuer
   const clientId = readText('client-id') ?? stored?.clientId
   if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
-  if (stored && issuer !== stored.issuer)
+  if (stored && issuer !== stored.issuer && !flags['same-users'])
     throw new UsageError(
-      `${slug} is ${stored.issuer}. Another issuer has other users: add it as another connection.`,
+      explainOtherIssuer({ slug, stored, issuer }, `--issuer ${issuer}`),
     )
 
   // the trust in one claim does not apply to another claim

@@ -2,7 +2,7 @@ import { newSecret } from '../../crypto/token'
 import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'
-import { checkEntered } from '../manage/settings-as-entered'
+import { checkEntered, explainOtherIssuer } from '../manage/settings-as-entered'
 import type { Entered, Flags, ProviderSetup } from '../provider'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets, type Secrets } from '../secrets'
@@ -142,9 +142,9 @@ const add: SamlSetup['add'] = {
 
     const found = readProviderMetadata(await read(String(metadata)), stored?.certificates)
     const { entityId: issuer, ssoUrl, certificates, wantsSignedRequests } = found
-    if (stored && issuer !== stored.issuer)
+    if (stored && issuer !== stored.issuer && !flags['same-users'])
       throw new UsageError(
-        `The metadata is of ${issuer}, but ${slug} is ${stored.issuer}. Add it as another connection.`,
+        explainOtherIssuer({ slug, stored, issuer }, `--metadata ${metadata}`),
       )
 
     const pair = stored ? null : await newKeyPair(slug)
