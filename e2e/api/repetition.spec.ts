@@ -322,21 +322,22 @@ test.describe('a repeated set-up of the second factor', () => {
     const { email, password } = user
     const { body } = await server.post(routes.signIn.path, { email, password })
     const headers = { Authorization: `Bearer ${body.token}` }
-    const { body: started } = await server.post(
-      routes.startSecondFactor.path,
-      { password },
-      headers,
-    )
-    const { secret, enrolment } = started as unknown as {
-      secret: string
-      enrolment: string
+    const enroll = async () => {
+      const { body } = await server.post(
+        routes.startSecondFactor.path,
+        { password },
+        headers,
+      )
+      const { secret, enrolment } = body as unknown as Record<string, string>
+      return { secret: secret!, given: { enrolment, code: totp(keepSecret(secret!)) } }
     }
-    const given = { enrolment, code: totp(keepSecret(secret)) }
+    const other = await enroll()
+    const { secret, given } = await enroll()
     const post = (body = given) =>
       server.post(routes.confirmSecondFactor.path, body, headers)
     const first = await post()
     expect(first.status).toBe(200)
-    return { user, given, secret, post }
+    return { user, given, other, secret, post }
   }
 
   test('is answered without recovery codes, and changes nothing', async ({ sql }) => {
@@ -356,9 +357,10 @@ test.describe('a repeated set-up of the second factor', () => {
   test('is a conflict with another code, another enrolment, or later', async ({
     sql,
   }) => {
-    const { user, given, secret, post } = await setUp(sql)
+    const { user, given, other, secret, post } = await setUp(sql)
     const conflict = { status: 409, body: { code: 'SECOND_FACTOR_CONFLICT' } }
     expect(await post({ ...given, code: totp(secret, 1) })).toMatchObject(conflict)
+    expect(await post(other.given)).toMatchObject(conflict)
     expect(await post({ ...given, enrolment: 'x'.repeat(100) })).toMatchObject(conflict)
 
     await sql(
