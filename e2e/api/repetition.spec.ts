@@ -2,7 +2,6 @@ import jwt from 'jsonwebtoken'
 import * as routes from '../../lib/contract/routes'
 import { makeChallenge } from '../../lib/second-factor/challenge'
 import { findFactor } from '../../lib/second-factor/find'
-import { disableUser } from '../../lib/user/user'
 import { newPasswordUser } from '../support/databases/password-user'
 import { type FactorUser, totp } from '../support/databases/second-factor'
 import {
@@ -135,8 +134,8 @@ for (const what of signInNames) {
         await sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
         return {}
       },
-      'after the user was disabled': async ({ user }) => {
-        await disableUser(user.id)
+      'after the user was disabled': async ({ user }, sql) => {
+        await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id])
         return {}
       },
     }
