@@ -140,19 +140,25 @@ async function openWebKit(width: number): Promise<DebianBrowser> {
  */
 export async function consoleOfWebKit(urls: string[]): Promise<string[]> {
   const screen = await startScreen(1280)
-  const end = 'all pages had time to load'
-  const lastPage = `data:text/html,<script>setTimeout(() => console.error("${end}"), 8000)</script>`
+  const mark = 'the console is printed'
+  const firstPage = `data:text/html,<script>console.error("${mark}")</script>`
 
   const browser = spawn(
     findBrowserPrograms().miniBrowser,
-    ['--enable-write-console-messages-to-stdout=true', ...urls, lastPage],
+    ['--enable-write-console-messages-to-stdout=true', firstPage, ...urls],
     screen.options,
   )
   const lines: string[] = []
-  for await (const line of createInterface(browser.stdout)) {
-    if (line.includes(end)) break
-    if (line.includes('CONSOLE')) lines.push(line)
-  }
+  const isPrinted = new Promise<void>((resolve) => {
+    const read = (line: string) => {
+      if (line.includes(mark)) resolve()
+      else if (line.includes('CONSOLE')) lines.push(line)
+    }
+    for (const stream of [browser.stdout, browser.stderr])
+      createInterface(stream).on('line', read)
+  })
+  await isPrinted
+  await sleep(8_000) // the pages load
 
   await Promise.all([browser, screen.process].map(stop))
   return lines
