@@ -1,6 +1,10 @@
 import jwt from 'jsonwebtoken'
+import * as routes from '../../lib/contract/routes'
+import { newPasswordUser } from '../support/databases/password-user'
+import { totp } from '../support/databases/second-factor'
 import { prepareSignIn, signInNames } from '../support/databases/sign-in-requests'
-import { expect, test } from '../support/fixtures'
+import { expect, newPassword, newToken, type Sql, test } from '../support/fixtures'
+import { keepSecret } from '../support/secrets'
 import { startTwoServers, type TwoServers } from '../support/servers/two-servers'
 
 test.describe.configure({ timeout: 600_000 })
@@ -39,3 +43,65 @@ for (const name of signInNames)
       ])
     }
   })
+
+async function signIn(sql: Sql) {
+  const { email, password } = await newPasswordUser(sql, { cost: 4 })
+  const { body } = await servers.post(routes.signIn.path, { email, password })
+  return { email, password, headers: { Authorization: `Bearer ${body.token}` } }
+}
+
+async function expectPassword(email: string, password: string): Promise<void> {
+  const { status } = await servers.post(routes.signIn.path, { email, password })
+  expect(status).toBe(200)
+}
+
+test('two processes that get a change of the password at once report success twice', async ({
+  sql,
+}) => {
+  for (let round = 0; round < rounds; round++) {
+    const { email, password: currentPassword, headers } = await signIn(sql)
+    const password = newPassword()
+    const send = () =>
+      servers.post(routes.changePassword.path, { currentPassword, password }, headers)
+    const answers = await Promise.all([send(), send()])
+
+    expect(answers.map(({ body }) => body)).toEqual([{ ok: true }, { ok: true }])
+    await expectPassword(email, password)
+  }
+})
+
+test('two processes that get a reset at once report success twice', async ({ sql }) => {
+  for (let round = 0; round < rounds; round++) {
+    const user = await newPasswordUser(sql, { cost: 4 })
+    const password = newPassword()
+    const token = await newToken(user)
+    const send = () => servers.post(routes.resetPassword.path, { token, password })
+    const answers = await Promise.all([send(), send()])
+
+    expect(answers.map(({ body }) => body)).toEqual([{ ok: true }, { ok: true }])
+    await expectPassword(user.email, password)
+  }
+})
+
+test('two processes that get a set-up of the second factor at once return recovery codes once', async ({
+  sql,
+}) => {
+  for (let round = 0; round < rounds; round++) {
+    const { password, headers } = await signIn(sql)
+    const { body } = await servers.post(
+      routes.startSecondFactor.path,
+      { password },
+      headers,
+    )
+    const { secret, enrolment } = body as unknown as Record<string, string>
+    const given = { enrolment, code: totp(keepSecret(secret!)) }
+    const send = () => servers.post(routes.confirmSecondFactor.path, given, headers)
+    const answers = await Promise.all([send(), send()])
+
+    const counts = answers.map(
+      ({ body }) =>
+        (body as unknown as { recoveryCodes?: string[] }).recoveryCodes?.length,
+    )
+    expect(counts.sort()).toEqual([0, 10])
+  }
+})
