@@ -351,6 +351,7 @@ test.describe('?next= on the home page', () => {
     )
 
     await signIn(page, user)
+    await page.clock.setFixedTime(Date.now()) // less than 10 seconds pass
     await page.goto('/app#/7/a?b=%26')
     await page.waitForURL(target)
     await page.goto('/nothing')
