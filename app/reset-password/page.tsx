@@ -1,6 +1,7 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/screen'
 import { logFailedLookUp, lookUpInTime } from '@/app/look-up'
+import * as routes from '@/lib/contract/routes'
 import { tokenHashHeader } from '@/lib/http/hide-secrets'
 import { findResetLink, type ResetLink } from '@/lib/password/reset'
 import { env } from '@/lib/settings/env'
@@ -41,6 +42,7 @@ export default async function ResetPasswordPage({
         {...{ app, language, shared, signInUrl, forgotPasswordUrl, hasToken }}
         texts={{ ...reset, ...passwordField }}
         minLength={PASSWORD_MIN_LENGTH}
+        path={routes.resetPassword.path}
         email={link?.email ?? null}
       />
     </NeedsScript>

@@ -13,13 +13,14 @@ import { post } from '@/app/_ui/post'
 import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
 import { UserName } from '@/app/_ui/user-name'
 import type { Issue } from '@/lib/contract/errors'
-import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 import { type Ending, ResetResult } from './reset-result'
 
 type Properties = PageTexts & {
   texts: Texts['reset'] & Texts['passwordField']
   minLength: number
+  /** The path of the operation. */
+  path: string
   signInUrl: string
   forgotPasswordUrl: string | undefined
   hasToken: boolean
@@ -84,7 +85,7 @@ export function ResetForm(properties: Properties) {
 /** Returns the function that sends the form. */
 function useReset(
   form: ReturnType<typeof useForm>,
-  { app, texts, minLength, hasToken, email }: Properties,
+  { app, texts, minLength, path, hasToken, email }: Properties,
 ) {
   async function submit(): Promise<void> {
     const token = urlSecret('token')
@@ -92,7 +93,8 @@ function useReset(
 
     const password = form.input('password')!.value
     const outcome = await form.send(checkNewPassword(password, minLength, texts), () =>
-      post(routes.resetPassword.path, { token, password }),
+      // its repetition is recognized by the token, so that each attempt can have another key
+      post(path, { token, password }, window.newKey()),
     )
     if (!outcome || isRetryable(outcome)) return
 

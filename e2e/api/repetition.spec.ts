@@ -21,6 +21,7 @@ import {
   type Sql,
   type TestServer,
   test,
+  type User,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { allFeatures } from '../support/servers/settings'
@@ -218,12 +219,25 @@ test('a repeated TOTP code leaves the count of wrong codes as it was', async ({
   ).toEqual([{ failures: 7 }])
 })
 
+async function signIn(sql: Sql) {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  const { email, password } = user
+  const { body } = await server.post(routes.signIn.path, { email, password })
+  const headers = { Authorization: `Bearer ${body.token}` }
+  return { user, password, headers }
+}
+
+/** What a repetition must not change. */
+const passwordState = (sql: Sql, { id }: User) =>
+  sql(
+    `SELECT password_hash, password_changed_at, (SELECT count(*)::int FROM mails WHERE user_id = users.id) AS mails
+     FROM users WHERE id = $1`,
+    [id],
+  )
+
 test.describe('a repeated change of the password', () => {
   async function change(sql: Sql) {
-    const user = await newPasswordUser(sql, { cost: 4 })
-    const { email, password } = user
-    const { body } = await server.post(routes.signIn.path, { email, password })
-    const headers = { Authorization: `Bearer ${body.token}` }
+    const { user, password, headers } = await signIn(sql)
     const passwords = { currentPassword: password, password: newPassword() }
     const post = (body = passwords, as = headers) =>
       server.post(routes.changePassword.path, body, as)
@@ -233,16 +247,10 @@ test.describe('a repeated change of the password', () => {
 
   test('is answered, changes nothing, and does not count', async ({ sql }) => {
     const { user, post } = await change(sql)
-    const state = () =>
-      sql(
-        `SELECT password_hash, password_changed_at, (SELECT count(*)::int FROM mails WHERE user_id = users.id) AS mails
-         FROM users WHERE id = $1`,
-        [user.id],
-      )
-    const before = await state()
+    const before = await passwordState(sql, user)
     for (let repetition = 0; repetition < 12; repetition++)
       expect((await post()).status).toBe(200)
-    expect(await state()).toEqual(before)
+    expect(await passwordState(sql, user)).toEqual(before)
   })
 
   test('is rejected with another new password, later, or in another session', async ({
@@ -274,31 +282,28 @@ test.describe('a repeated reset', () => {
   async function reset(sql: Sql) {
     const user = await newPasswordUser(sql, { cost: 4 })
     const body = { token: await newToken(user), password: newPassword() }
-    const post = (given = body) => server.post(routes.resetPassword.path, given)
+    const key = { 'Idempotency-Key': newKey() }
+    const post = (given = body, headers: Record<string, string> = key) =>
+      server.post(routes.resetPassword.path, given, headers)
     expect((await post()).status).toBe(200)
     return { user, body, post }
   }
 
   test('is answered at most 29 times, and changes nothing', async ({ sql }) => {
     const { user, post } = await reset(sql)
-    const state = () =>
-      sql(
-        `SELECT password_hash, password_changed_at, (SELECT count(*)::int FROM mails WHERE user_id = users.id) AS mails
-         FROM users WHERE id = $1`,
-        [user.id],
-      )
-    const before = await state()
+    const before = await passwordState(sql, user)
     for (let repetition = 0; repetition < 29; repetition++)
       expect((await post()).body).toEqual({ ok: true })
     expect((await post()).status).toBe(400)
-    expect(await state()).toEqual(before)
+    expect(await passwordState(sql, user)).toEqual(before)
   })
 
-  test('is rejected with another password, later, or for a disabled user', async ({
+  test('is rejected with another password, without a key, later, or for a disabled user', async ({
     sql,
   }) => {
     const { user, body, post } = await reset(sql)
     expect((await post({ ...body, password: newPassword() })).status).toBe(400)
+    expect((await post(body, {})).status).toBe(400)
 
     const later = (seconds: number) =>
       sql(
@@ -315,12 +320,18 @@ test.describe('a repeated reset', () => {
   })
 })
 
+test('a repeated reset is answered without PASSWORD_SIGN_IN', async ({ post, user }) => {
+  const body = { token: await newToken(user), password: newPassword() }
+  const headers = { 'Idempotency-Key': newKey() }
+  for (let delivery = 0; delivery < 2; delivery++)
+    expect((await post(routes.resetPassword.path, body, headers)).body).toEqual({
+      ok: true,
+    })
+})
+
 test.describe('a repeated set-up of the second factor', () => {
   async function setUp(sql: Sql) {
-    const user = await newPasswordUser(sql, { cost: 4 })
-    const { email, password } = user
-    const { body } = await server.post(routes.signIn.path, { email, password })
-    const headers = { Authorization: `Bearer ${body.token}` }
+    const { user, password, headers } = await signIn(sql)
     const enroll = async () => {
       const { body } = await server.post(
         routes.startSecondFactor.path,

@@ -1,26 +1,20 @@
 import * as routes from '../../lib/contract/routes'
 import { test, type Visitor } from '../support/browsers/visitor'
+import { liveSessionsOf } from '../support/databases/account'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import { newFactorUser, totp } from '../support/databases/second-factor'
-import {
-  expect,
-  newCode,
-  newPassword,
-  newToken,
-  type Sql,
-  type User,
-} from '../support/fixtures'
+import { expect, newCode, newPassword, newToken } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
-import { type DroppingProxy, startDroppingProxy } from '../support/servers/dropping-proxy'
-import { allFeatures } from '../support/servers/settings'
+import {
+  type DroppingProxy,
+  startBehindDroppingProxy,
+} from '../support/servers/dropping-proxy'
 
 // What e2e/pages/repetition.spec.ts shows in Chromium: Firefox sends a POST again, too.
 
 let proxy: DroppingProxy
 test.beforeAll(async ({ serverWith }) => {
-  proxy = await startDroppingProxy()
-  const server = await serverWith({ ...allFeatures, PUBLIC_URL: proxy.url })
-  proxy.forwardTo(server.url)
+  proxy = await startBehindDroppingProxy(serverWith)
 })
 test.afterAll(() => proxy.stop())
 
@@ -45,10 +39,6 @@ async function signIn(visitor: Visitor, user: PasswordUser): Promise<void> {
   await visitor.sees('You’re signed in')
 }
 
-const liveOf = async (sql: Sql, { id }: User) =>
-  (await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id]))
-    .length
-
 test('an exchange', async ({ open, sql, user }) => {
   const visitor = await open('Firefox')
   await visitor.goTo(`${proxy.url}/`)
@@ -56,7 +46,7 @@ test('an exchange', async ({ open, sql, user }) => {
   await visitor.goTo(`${proxy.url}/sso/callback?code=${await newCode(user)}`)
   await visitor.sees('You’re signed in')
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(1)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(1)
 })
 
 test('a password sign-in', async ({ open, sql }) => {
@@ -67,7 +57,7 @@ test('a password sign-in', async ({ open, sql }) => {
   await enterPassword(visitor, user)
   await visitor.sees('You’re signed in')
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(1)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(1)
 })
 
 for (const what of ['a TOTP code', 'a recovery code'])
@@ -83,7 +73,7 @@ for (const what of ['a TOTP code', 'a recovery code'])
     await visitor.send('code', isTotp ? totp(user.secret) : user.recoveryCodes[0]!)
     await visitor.sees('You’re signed in')
     await expectRepeated()
-    expect(await liveOf(sql, user)).toBe(1)
+    expect(await liveSessionsOf(sql, user)).toHaveLength(1)
   })
 
 test('a change of the password', async ({ open, sql }) => {
@@ -137,7 +127,7 @@ test('a sign-out', async ({ open, sql }) => {
   await visitor.press('Sign out')
   await visitor.sees('You’ve been signed out')
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(0)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(0)
 })
 
 test('ending the other sessions', async ({ open, sql }) => {
@@ -151,5 +141,5 @@ test('ending the other sessions', async ({ open, sql }) => {
   await visitor.press('Sign out everywhere else')
   await visitor.sees('All other devices were signed out.')
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(1)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(1)
 })

@@ -16,6 +16,7 @@ import { Visitor } from '../support/browsers/sso-visitor'
 import { insertConnection } from '../support/databases/connection'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { totp } from '../support/databases/second-factor'
+import { newKey } from '../support/databases/sign-in-requests'
 import { documentedFetch } from '../support/documents/documented'
 import {
   exchangePath,
@@ -249,6 +250,24 @@ async function useServer(): Promise<void> {
     await count('SELECT FROM authorization_codes WHERE code_hash = $1', usedCode),
   ).toBe(0)
 }
+
+test('without part 4, a repeated reset is rejected as a second use', async () => {
+  const columns = '(password_hash, password_changed_at) ON users'
+  await database.sql(`REVOKE SELECT ${columns} FROM ${role}`)
+  const token = keepSecret(randomBytes(32).toString('base64url'))
+  await database.sql(
+    `WITH added AS (INSERT INTO users (email, email_domain) VALUES ('part4@example.com', 'example.com') RETURNING id)
+     INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT $1, id, now() + interval '1 hour' FROM added`,
+    [hash(token)],
+  )
+
+  const body = { token, password: newPassword() }
+  const headers = { 'Idempotency-Key': newKey(), 'X-Forwarded-For': newAddress() }
+  for (const status of [200, 400])
+    expect((await postTo(server.url + resetPath, body, headers)).status).toBe(status)
+
+  await database.sql(`GRANT SELECT ${columns} TO ${role}`)
+})
 
 test('the role in deploy/database.sql can serve requests and issue links, and finds rows by key after tables grow', async () => {
   // PostgreSQL caches a plan after five executions

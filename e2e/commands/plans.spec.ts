@@ -51,7 +51,6 @@ async function plansOf(
     ...{ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '1', LOG_LEVEL: 'silent' },
     ...{
       MIGRATIONS: '[]',
-      PASSWORD_SIGN_IN: 'true',
       SMTP_URL: 'smtp://localhost:1',
       MAIL_FROM: 'login@example.com',
     },

@@ -2,7 +2,7 @@ import jwt from 'jsonwebtoken'
 import * as routes from '../../lib/contract/routes'
 import { newPasswordUser } from '../support/databases/password-user'
 import { totp } from '../support/databases/second-factor'
-import { prepareSignIn, signInNames } from '../support/databases/sign-in-requests'
+import { newKey, prepareSignIn, signInNames } from '../support/databases/sign-in-requests'
 import { expect, newPassword, newToken, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { startTwoServers, type TwoServers } from '../support/servers/two-servers'
@@ -75,7 +75,9 @@ test('two processes that get a reset at once report success twice', async ({ sql
     const user = await newPasswordUser(sql, { cost: 4 })
     const password = newPassword()
     const token = await newToken(user)
-    const send = () => servers.post(routes.resetPassword.path, { token, password })
+    const headers = { 'Idempotency-Key': newKey() }
+    const send = () =>
+      servers.post(routes.resetPassword.path, { token, password }, headers)
     const answers = await Promise.all([send(), send()])
 
     expect(answers.map(({ body }) => body)).toEqual([{ ok: true }, { ok: true }])

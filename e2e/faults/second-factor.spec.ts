@@ -10,6 +10,7 @@ import { signInWithSecondFactor } from '../../lib/second-factor/sign-in'
 import type { Connection } from '../../lib/sso/connection'
 import { findOrLinkUser } from '../../lib/sso/identity'
 import { disableUser, enableUser, signOutUser } from '../../lib/user/user'
+import { liveSessionsOf } from '../support/databases/account'
 import { addTestConnection } from '../support/databases/connection'
 import {
   caller,
@@ -38,8 +39,6 @@ test.afterEach(() => {
 })
 test.afterAll(() => servers.stop())
 
-const liveOf = (sql: Sql, { id }: { id: string }) =>
-  sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id])
 /** Returns the user ID, or the reason of a rejection. */
 const outcome = (signingIn: Promise<{ userId: string } | string>) =>
   signingIn.then(
@@ -127,7 +126,7 @@ for (const [what, error, arrive] of arrivals)
         ...order,
       )
       expect(results[isFirst ? 0 : 1]).toBe(isFirst ? user.id : error)
-      expect(await liveOf(sql, user), 'none without the factor').toEqual([
+      expect(await liveSessionsOf(sql, user), 'none without the factor').toEqual([
         { id: sessionId },
       ])
       const linked = await sql('SELECT 1 FROM identities WHERE user_id = $1', [user.id])
@@ -170,7 +169,7 @@ for (const kind of ['code', 'recoveryCode'] as const)
         )
       const results = await Promise.all((await challengesOf(user, 50)).map(send))
       expect(results.filter(Boolean)).toHaveLength(1)
-      expect(await liveOf(sql, user)).toHaveLength(1)
+      expect(await liveSessionsOf(sql, user)).toHaveLength(1)
     }
   })
 
@@ -255,7 +254,7 @@ for (const [what, prepare] of Object.entries(rivals))
         end: async () => end(),
         check: async () => {
           await enableUser(user.id)
-          const live = (await liveOf(sql, user)).map(({ id }) => id)
+          const live = (await liveSessionsOf(sql, user)).map(({ id }) => id)
           if (live.join() !== left.join())
             throw new Error(`these sessions are live: ${live}`)
         },
@@ -278,7 +277,7 @@ test('one of two concurrent confirmations enables the factor, and the other lose
     const results = await Promise.all(both.map(({ confirm }) => confirm()))
     const winner = results.findIndex((result) => typeof result === 'object')
     expect(results[1 - winner]).toBe('SECOND_FACTOR_CONFLICT')
-    expect(await liveOf(sql, user)).toEqual([{ id: both[winner]!.sessionId }])
+    expect(await liveSessionsOf(sql, user)).toEqual([{ id: both[winner]!.sessionId }])
     expect(await findFactor(user.id)).toMatchObject({ recoveryCodesLeft: 10 })
   }
 })

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright/test'
 import * as routes from '../../lib/contract/routes'
+import { liveSessionsOf } from '../support/databases/account'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import { type FactorUser, newFactorUser, totp } from '../support/databases/second-factor'
 import {
@@ -8,19 +9,17 @@ import {
   newCode,
   newPassword,
   newToken,
-  type Sql,
   test,
-  type User,
 } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
-import { type DroppingProxy, startDroppingProxy } from '../support/servers/dropping-proxy'
-import { allFeatures } from '../support/servers/settings'
+import {
+  type DroppingProxy,
+  startBehindDroppingProxy,
+} from '../support/servers/dropping-proxy'
 
 let proxy: DroppingProxy
 test.beforeAll(async ({ serverWith }) => {
-  proxy = await startDroppingProxy()
-  const server = await serverWith({ ...allFeatures, PUBLIC_URL: proxy.url })
-  proxy.forwardTo(server.url)
+  proxy = await startBehindDroppingProxy(serverWith)
 })
 test.afterAll(() => proxy.stop())
 
@@ -54,10 +53,6 @@ async function signIn(page: Page, user: PasswordUser): Promise<void> {
   await expect(heading(page)).toHaveText('You’re signed in')
 }
 
-const liveOf = async (sql: Sql, { id }: User) =>
-  (await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id]))
-    .length
-
 async function expectRepeated(): Promise<void> {
   await expect.poll(() => proxy.count()).toBeGreaterThan(1)
 }
@@ -67,7 +62,7 @@ test('an exchange', async ({ page, sql, user }) => {
   await page.goto(`${proxy.url}/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('You’re signed in')
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(1)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(1)
 })
 
 test('a password sign-in', async ({ page, sql }) => {
@@ -76,7 +71,7 @@ test('a password sign-in', async ({ page, sql }) => {
   await enterPassword(page, user)
   await expect(heading(page)).toHaveText('You’re signed in')
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(1)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(1)
 })
 
 for (const [what, proofOf] of Object.entries({
@@ -94,7 +89,7 @@ for (const [what, proofOf] of Object.entries({
     await button(page, 'Sign in').click()
     await expect(heading(page)).toHaveText('You’re signed in')
     await expectRepeated()
-    expect(await liveOf(sql, user)).toBe(1)
+    expect(await liveSessionsOf(sql, user)).toHaveLength(1)
   })
 
 test('a change of the password', async ({ page, sql }) => {
@@ -150,7 +145,7 @@ test('a sign-out', async ({ page, sql }) => {
   await button(page, 'Sign out').click()
   await expect(heading(page)).toHaveText('You’ve been signed out')
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(0)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(0)
 })
 
 test('ending the other sessions', async ({ page, sql }) => {
@@ -162,5 +157,5 @@ test('ending the other sessions', async ({ page, sql }) => {
   await button(page, 'Sign out everywhere else').click()
   await expect(page.getByText('All other devices were signed out.')).toBeVisible()
   await expectRepeated()
-  expect(await liveOf(sql, user)).toBe(1)
+  expect(await liveSessionsOf(sql, user)).toHaveLength(1)
 })

@@ -7,6 +7,7 @@ import { isUnexpired } from '../database/conditions'
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
+import { errorCode } from '../log/error-code'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import { repetitionSeconds } from '../session/repetition'
 import { endAllSessions, lockUsers } from '../session/revoke'
@@ -58,7 +59,9 @@ export async function resetPassword(
   // counted if the format is wrong.
   const user = await countAttempt(tokenHash, formatError ? 0 : 1)
   if (!user) {
-    const repeated = formatError ? null : await findRepeatedReset(tokenHash, password)
+    const repeated = formatError
+      ? null
+      : await findRepeatedReset(tokenHash, password, caller)
     if (repeated) return repeated
 
     throw await rejectToken(tokenHash)
@@ -73,27 +76,23 @@ export async function resetPassword(
   if (changed) return { userId }
 
   // for example, a concurrent request used the token, perhaps the same one
-  const repeated = await findRepeatedReset(tokenHash, password)
+  const repeated = await findRepeatedReset(tokenHash, password, caller)
   if (repeated) return repeated
+
   throw await rejectToken(tokenHash)
 }
 
 /**
  * Returns the user if the token has just set this password, so that the request is a
- * repetition. Otherwise null. Counts as an attempt. Without `PASSWORD_SIGN_IN`, the
- * service may not read hashes (part 4 of deploy/database.sql), and returns null.
+ * repetition. Otherwise null. Counts as an attempt. Only our page sends a key: for any other
+ * client, this is a second use.
  */
-async function findRepeatedReset(tokenHash: Hash, password: string) {
-  if (!env().PASSWORD_SIGN_IN) return null
-
-  const [used] = await prisma().$queryRaw<{ userId: string; passwordHash: string }[]>`
-    UPDATE reset_tokens SET attempts = attempts + 1
-    WHERE token_hash = ${tokenHash} AND attempts < ${maxAttempts}
-      AND used_at > now() - make_interval(secs => ${repetitionSeconds})
-      AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
-    RETURNING user_id AS "userId", (SELECT password_hash FROM users WHERE id = user_id) AS "passwordHash"`.catch(
-    NothingChanged.rethrow,
-  )
+async function findRepeatedReset(
+  tokenHash: Hash,
+  password: string,
+  { idempotencyKey }: Caller,
+) {
+  const used = idempotencyKey === null ? null : await countRepetition(tokenHash)
   if (!used) return null
 
   const { userId, passwordHash } = used
@@ -103,6 +102,27 @@ async function findRepeatedReset(tokenHash: Hash, password: string) {
 
   return verified && { userId }
 }
+
+type UsedToken = { userId: string; passwordHash: string }
+
+/** Adds an attempt to a token that was just used. Returns its user, or null. */
+async function countRepetition(tokenHash: Hash): Promise<UsedToken | null> {
+  try {
+    const [used] = await prisma().$queryRaw<UsedToken[]>`
+      UPDATE reset_tokens SET attempts = attempts + 1
+      WHERE token_hash = ${tokenHash} AND attempts < ${maxAttempts}
+        AND used_at > now() - make_interval(secs => ${repetitionSeconds})
+        AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
+      RETURNING user_id AS "userId", (SELECT password_hash FROM users WHERE id = user_id) AS "passwordHash"`
+    return used ?? null
+  } catch (error) {
+    // without part 4 of deploy/database.sql, the role may not read the hash
+    if (errorCode(error as Error) === insufficientPrivilege) return null
+    return NothingChanged.rethrow(error as Error)
+  }
+}
+
+const insufficientPrivilege = '42501'
 
 type Hash = Uint8Array<ArrayBuffer>
 

@@ -54,3 +54,7 @@ export async function newAccount(
     resetToken: keepSecret((await issueResetToken(id)).secret),
   }
 }
+
+/** Returns the IDs of the live sessions of a user. */
+export const liveSessionsOf = (sql: Sql, { id }: { id: string }) =>
+  sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id])

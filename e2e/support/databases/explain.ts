@@ -64,6 +64,7 @@ import { totp } from './second-factor'
 
 const email = 'ada@example.com'
 const browser = { ...caller, browser: 'any browser' }
+const withKey = { ...browser, idempotencyKey: 'any key' }
 
 async function run(): Promise<void> {
   await isUsable()
@@ -84,13 +85,10 @@ async function run(): Promise<void> {
   const password = 'lantern meadow otter'
   const resetToken = (await issueResetToken(id)).secret
   await resetPassword(resetToken, password)
-  await resetPassword(resetToken, password) // is repeated
+  await resetPassword(resetToken, password, withKey) // is repeated
   await resetPassword('any token', password).catch(() => {}) // looks up the reason
   await signInWithPassword(email, password, caller)
-  await signInWithPassword(email, password, {
-    ...browser,
-    idempotencyKey: 'any key',
-  }) // looks up whether it is repeated
+  await signInWithPassword(email, password, withKey) // looks up whether it is repeated
   const passwords = { currentPassword: password, password: 'otter lantern meadow' }
   await changePassword(session, passwords, caller)
   await changePassword(session, passwords, caller).catch(() => {}) // looks up whether it is repeated

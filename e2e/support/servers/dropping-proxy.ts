@@ -1,10 +1,10 @@
 import { createServer, request } from 'node:http'
+import type { ServerWith } from '../fixtures'
 import { listen } from './listen'
+import { allFeatures } from './settings'
 
 export type DroppingProxy = {
   url: string
-  /** Sets the URL of the server behind the proxy. */
-  forwardTo: (url: string) => void
   /** Drops the next response to a POST to this path, after the server has sent it. */
   dropNext: (path: string) => void
   /** Returns how many POSTs to the path have arrived since `dropNext`. */
@@ -12,11 +12,22 @@ export type DroppingProxy = {
   stop: () => Promise<void>
 }
 
+/** Starts a server with all features, whose public URL is that of a dropping proxy. */
+export async function startBehindDroppingProxy(
+  serverWith: ServerWith,
+): Promise<DroppingProxy> {
+  const { forwardTo, ...proxy } = await startDroppingProxy()
+  const server = await serverWith({ ...allFeatures, PUBLIC_URL: proxy.url })
+  forwardTo(server.url)
+
+  return proxy
+}
+
 /**
  * Starts a proxy that can close a connection instead of passing a response on. A browser
  * then sends the request again, if the connection was open before.
  */
-export async function startDroppingProxy(): Promise<DroppingProxy> {
+async function startDroppingProxy() {
   let upstream = new URL('http://localhost')
   let dropped: string | null = null
   let path: string | null = null
@@ -47,10 +58,10 @@ export async function startDroppingProxy(): Promise<DroppingProxy> {
 
   return {
     url: url.replace('127.0.0.1', 'localhost'),
-    forwardTo: (to) => {
+    forwardTo: (to: string) => {
       upstream = new URL(to)
     },
-    dropNext: (next) => {
+    dropNext: (next: string) => {
       dropped = path = next
       count = 0
     },
