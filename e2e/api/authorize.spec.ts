@@ -12,7 +12,7 @@ import {
   renewTokens,
   tokensOf,
 } from '../support/browsers/dashboard'
-import type { Tokens } from '../support/databases/account'
+import { signInByCode, type Tokens } from '../support/databases/account'
 import {
   exchangePath,
   expect,
@@ -21,17 +21,12 @@ import {
   type Post,
   postTo,
   test,
-  type User,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { otherValues, unreachableDatabase } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
 const rejected = { status: 400, body: { error: 'invalid_grant' } }
-
-async function signIn(post: Post, user: User): Promise<Tokens> {
-  return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
-}
 
 /**
  * Returns for each session whether it is live. Introspection and a refresh must agree.
@@ -61,7 +56,7 @@ test('sends a signed-in browser to the callback, with a code', async ({
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { query, state, codeVerifier } = newRequest()
   const response = await authorize(url, query, browser)
   expect(response.status).toBe(303)
@@ -72,7 +67,7 @@ test('sends a signed-in browser to the callback, with a code', async ({
   expect(callback.origin + callback.pathname).toBe(dashboards.app)
 
   // The token endpoint ignores the cookies of another user, so that session stays live.
-  const stranger = await signIn(post, (await newUsers(sql, 1))[0]!)
+  const stranger = await signInByCode(post, (await newUsers(sql, 1))[0]!)
   const Cookie = `session=${stranger.token}; refresh=${stranger.refreshToken}`
   const issued = {
     slug: 'app',
@@ -106,7 +101,7 @@ test('copies the method and the time of the sign-in to the dashboard’s session
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   for (const [hours, amr] of [
     [2, ['pwd', 'otp', 'mfa']],
     [1, null],
@@ -128,7 +123,7 @@ test('returns the state unchanged, and preserves the query of the callback URL',
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const states = [
     '',
     'a b+c%2Bd&e=f',
@@ -191,7 +186,10 @@ for (const [what, cookiesOf] of Object.entries(unusable)) {
     url,
     sql,
   }) => {
-    const [browser, other] = [await signIn(post, user), await signIn(post, user)]
+    const [browser, other] = [
+      await signInByCode(post, user),
+      await signInByCode(post, user),
+    ]
     await post(routes.signOut.path, { refreshToken: other.refreshToken })
     if (what.includes('outdated'))
       await sql(
@@ -224,7 +222,7 @@ test('makes the provider ask who signs in only if the browser was signed in', as
   post,
   url,
 }) => {
-  const { token } = await signIn(post, user)
+  const { token } = await signInByCode(post, user)
   const cases = [
     ['', []],
     [`session=${token}`, [expect.stringMatching(/^ask=ask-account\.;/)]],
@@ -242,7 +240,7 @@ test('makes the provider ask who signs in only if the browser was signed in', as
 })
 
 test('never redirects to a URL that is not registered', async ({ user, post, url }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { app, reports } = dashboards
   const lookAlikes = [
     ...['/', '?a=b', '#', '#x', '%2f', ' '].map((end) => app + end),
@@ -295,7 +293,7 @@ test('never redirects to a URL that is not registered', async ({ user, post, url
 })
 
 test('accepts only top-level browser navigations', async ({ user, post, url }) => {
-  const { refreshToken } = await signIn(post, user)
+  const { refreshToken } = await signInByCode(post, user)
   const statuses = {
     'navigate document same-origin': 303,
     'navigate document cross-site': 303,
@@ -361,7 +359,7 @@ test('an invalid request of a client gets its error, and no code', async ({
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   for (const [changes, error] of invalidRequests) {
     const { query, state } = newRequest()
     for (const [name, value] of Object.entries(changes)) {
@@ -398,7 +396,7 @@ test('a client uses PKCE, a nonce, or both, but a public client must use PKCE', 
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const errorOf = async (slug: string, left: string[]) => {
     const { query } = newRequest(slug)
     for (const name of left) query.delete(name)
@@ -417,7 +415,7 @@ test('ignores parameters that it does not know, and other scopes', async ({
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { query } = newRequest()
   query.set('scope', 'openid profile email offline_access groups')
   for (const name of ['ui_locales', 'display', 'acr_values', 'claims', 'resource'])
@@ -431,7 +429,7 @@ test('with prompt=none, a client gets a code or login_required, and the user no 
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { query, state } = newRequest()
   query.set('prompt', 'none')
   const answer = async (cookies: Partial<Tokens>) => {
@@ -448,7 +446,7 @@ test('a POST is repeated as a GET, which carries the cookies', async ({
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { query } = newRequest()
   const form = 'application/x-www-form-urlencoded'
   const sendForm = (body: URLSearchParams | string, type = form) =>
@@ -482,7 +480,7 @@ test('a disabled or unknown client gets no redirect', async ({
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const refused = async (query: string) => {
     const response = await authorize(url, query, browser)
     const page = await response.text()
@@ -508,7 +506,10 @@ test('a dashboard session replaces the old one of the same dashboard and browser
   url,
   sql,
 }) => {
-  const [browser, otherBrowser] = [await signIn(post, user), await signIn(post, user)]
+  const [browser, otherBrowser] = [
+    await signInByCode(post, user),
+    await signInByCode(post, user),
+  ]
   const first = await openDashboard(url, browser)
   const reports = await openDashboard(url, browser, 'reports')
   const elsewhere = await openDashboard(url, otherBrowser)
@@ -559,7 +560,10 @@ for (const [what, end] of Object.entries(endings)) {
     post,
     url,
   }) => {
-    const [browser, other] = [await signIn(post, user), await signIn(post, user)]
+    const [browser, other] = [
+      await signInByCode(post, user),
+      await signInByCode(post, user),
+    ]
     const dashboard = await openDashboard(url, browser)
     const reports = await openDashboard(url, browser, 'reports')
     const unused = await clientCode(url, browser)
@@ -581,7 +585,7 @@ test('accepts the refresh cookie alone if the browser’s session can be renewed
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const unused = await clientCode(url, browser)
   const dashboard = await openDashboard(url, browser)
   expect(await clientCode(url, { refreshToken: browser.refreshToken })).not.toBeNull()
@@ -623,7 +627,7 @@ test('stores only hashes of the code and of the verifier', async ({
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { code, codeVerifier } = (await clientCode(url, browser))!
   const [row] = await sql(
     'SELECT authorization_codes::text AS text FROM authorization_codes WHERE parent_id = $1',

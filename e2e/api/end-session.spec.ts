@@ -11,27 +11,14 @@ import {
   signedOutUri,
 } from '../support/browsers/dashboard'
 import { expireIdToken } from '../support/browsers/expired-token'
-import type { Tokens } from '../support/databases/account'
-import {
-  cookiesOf,
-  exchangePath,
-  expect,
-  newCode,
-  newUsers,
-  type Post,
-  test,
-  type User,
-} from '../support/fixtures'
+import { signInByCode, type Tokens } from '../support/databases/account'
+import { cookiesOf, expect, newUsers, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { otherValues, unreachableDatabase } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
 const path = routes.signOutForClient.path
 const question = '<h1>Do you want to sign out?</h1>'
-
-async function signIn(post: Post, user: User): Promise<Tokens> {
-  return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
-}
 
 type Parameters = Record<string, string> | string
 
@@ -93,7 +80,7 @@ test('the ID token of a live session signs the browser and its clients out, with
     [(idToken) => ({ id_token_hint: idToken }), '/?signed-out'],
   ]
   for (const [parameters, location] of cases) {
-    const browser = await signIn(post, user)
+    const browser = await signInByCode(post, user)
     const [dashboard, other] = [
       await openDashboard(url, browser),
       await openDashboard(url, browser, 'reports'),
@@ -112,7 +99,10 @@ test('the server of a client can end a session, without cookies', async ({
   post,
   url,
 }) => {
-  const [browser, elsewhere] = [await signIn(post, user), await signIn(post, user)]
+  const [browser, elsewhere] = [
+    await signInByCode(post, user),
+    await signInByCode(post, user),
+  ]
   const { idToken } = await openDashboard(url, browser)
   const { status } = await endSession(url, { id_token_hint: idToken }, null)
   expect(status).toBe(303)
@@ -125,7 +115,7 @@ test('a POST of a client is repeated as a GET, which carries the cookies', async
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   const parameters = { ...ofApp, id_token_hint: idToken }
   const { status, location } = await endSession(url, parameters, null, { form: true })
@@ -145,7 +135,7 @@ test('without an ID token, the user is asked, and only a form of this site confi
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   for (const parameters of [ofApp, {}, { confirmed: 'true' }]) {
     const asked = await endSession(url, parameters, browser)
@@ -188,8 +178,8 @@ test('the ID token of another session ends that session, and the user is asked',
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
-  const elsewhere = await signIn(post, (await newUsers(sql, 1))[0]!)
+  const browser = await signInByCode(post, user)
+  const elsewhere = await signInByCode(post, (await newUsers(sql, 1))[0]!)
   const { idToken } = await openDashboard(url, elsewhere)
   const { status, html, cookies } = await endSession(
     url,
@@ -235,7 +225,7 @@ test('never redirects to a URL that is not registered, and ends on our own page'
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   for (const [what, given] of Object.entries(foreign)) {
     const parameters = typeof given === 'function' ? given(idToken) : given
@@ -291,7 +281,7 @@ test('a token that is no ID token of this service ends nothing', async ({
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   for (const [what, fabricate] of Object.entries(fabricated)) {
     const parameters = { id_token_hint: keepSecret(fabricate(dashboard)), ...ofApp }
@@ -308,7 +298,7 @@ test('pages of other sites can neither embed nor read the endpoint', async ({
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   for (const destination of ['iframe', 'image']) {
     const { status, headers } = await send(`${url}${path}?id_token_hint=${idToken}`, {
@@ -331,7 +321,7 @@ test('without the database, the user can repeat the sign-out, and keeps the cook
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   const broken = await serverWith(unreachableDatabase)
   const { status, html, cookies } = await endSession(

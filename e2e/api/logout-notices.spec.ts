@@ -15,11 +15,9 @@ import {
   requestTokens,
   secretOf,
 } from '../support/browsers/dashboard'
-import type { Tokens } from '../support/databases/account'
+import { signInByCode, type Tokens } from '../support/databases/account'
 import {
-  exchangePath,
   expect,
-  newCode,
   newPassword,
   newToken,
   type Post,
@@ -30,10 +28,6 @@ import {
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { listen } from '../support/servers/listen'
-
-async function signIn(post: Post, user: User, headers = {}): Promise<Tokens> {
-  return (await post(exchangePath, { code: await newCode(user) }, headers)).body as Tokens
-}
 
 /** A client whose server keeps what it is sent, and responds with `status`. */
 async function newListener(sql: Sql) {
@@ -91,7 +85,7 @@ const endings: Record<string, (scene: Scene) => Promise<unknown>> = {
     })
   },
   'the end of a listed session': async ({ post, user, browser }) => {
-    const { token } = await signIn(post, user)
+    const { token } = await signInByCode(post, user)
     const headers = { Authorization: `Bearer ${token}` }
     await post(
       routes.endSessions.path,
@@ -102,7 +96,7 @@ const endings: Record<string, (scene: Scene) => Promise<unknown>> = {
   'a reset': async ({ post, user }) =>
     post(resetPath, { token: await newToken(user), password: newPassword() }),
   'another sign-in in the browser': async ({ post, user, browser }) => {
-    await signIn(post, user, { Cookie: `refresh=${browser.refreshToken}` })
+    await signInByCode(post, user, { Cookie: `refresh=${browser.refreshToken}` })
     await sendNotices() // as the timer of a server
   },
   'disabling the user': async ({ user }) => {
@@ -125,7 +119,7 @@ for (const [what, end] of Object.entries(endings))
     sql,
   }) => {
     const { listener, stop } = await newListener(sql)
-    const browser = await signIn(post, user)
+    const browser = await signInByCode(post, user)
     const child = await openDashboard(url, browser, listener.slug)
     await end({ url, post, user, browser, child, sql })
 
@@ -159,7 +153,7 @@ test('a client that does not accept the token gets it again, four times at most'
   sql,
 }) => {
   const { listener, stop } = await newListener(sql)
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   await openDashboard(url, browser, listener.slug)
   listener.status = 307 // not followed
   await endSessions([claimsOf(browser.token).sid])
@@ -186,7 +180,7 @@ test('there is no notice for a session that is over, or a client that does not w
   const { listener, stop } = await newListener(sql)
   const end = (browser: Tokens) => endSessions([claimsOf(browser.token).sid])
   const open = async () => {
-    const browser = await signIn(post, user)
+    const browser = await signInByCode(post, user)
     return { browser, child: await openDashboard(url, browser, listener.slug) }
   }
   const countNotices = async () => (await noticesOf(sql, listener.slug)).length
@@ -234,7 +228,7 @@ test('there is no notice for a session that is over, or a client that does not w
 
 test('a logout token is no session and no ID token', async ({ url, post, user, sql }) => {
   const { listener, stop } = await newListener(sql)
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const child = await openDashboard(url, browser, listener.slug)
   await post(routes.signOut.path, { refreshToken: browser.refreshToken })
   await expect.poll(() => listener.received.length).toBe(1)

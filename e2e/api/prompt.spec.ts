@@ -5,25 +5,13 @@ import {
   openDashboard,
 } from '../support/browsers/dashboard'
 import { expireIdToken } from '../support/browsers/expired-token'
-import type { Tokens } from '../support/databases/account'
-import {
-  exchangePath,
-  expect,
-  newCode,
-  newUsers,
-  type Post,
-  test,
-  type User,
-} from '../support/fixtures'
+import { signInByCode, type Tokens } from '../support/databases/account'
+import { expect, newUsers, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
 import { shiftClock } from '../support/servers/server'
 import { passwordSignIn, shiftedClock } from '../support/servers/settings'
 
 const hour = 60 * 60
-
-async function signIn(post: Post, user: User): Promise<Tokens> {
-  return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
-}
 
 type Answer = {
   /** The path of the redirect, or its URL at another site without the query. */
@@ -79,8 +67,8 @@ for (const [what, demand] of Object.entries(demands))
     sql,
   }) => {
     const [browser, other] = [
-      await signIn(post, user),
-      await signIn(post, (await newUsers(sql, 1))[0]!),
+      await signInByCode(post, user),
+      await signInByCode(post, (await newUsers(sql, 1))[0]!),
     ]
     const { idToken } = await openDashboard(url, other)
     await sql(
@@ -108,7 +96,7 @@ for (const [what, demand] of Object.entries(demands))
     const again = await request(url, after, browser)
     expect([again.to, again.parameters.next]).toEqual(['/sign-in', asked.parameters.next])
 
-    const answered = await request(url, after, await signIn(post, user))
+    const answered = await request(url, after, await signInByCode(post, user))
     expect([answered.to, Object.keys(answered.parameters)]).toEqual([
       callback,
       ['code', 'iss', 'state'],
@@ -129,7 +117,7 @@ test('a sign-in that is young enough, or of the right user, gets a code without 
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   await sql(
     `UPDATE sessions SET authenticated_at = now() - interval '2 hours' WHERE id = $1`,
@@ -153,13 +141,13 @@ test('a sign-in that is young enough, or of the right user, gets a code without 
 })
 
 test('auth_time is that of the new sign-in', async ({ user, post, url, sql }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   await sql(
     `UPDATE sessions SET authenticated_at = now() - interval '2 hours' WHERE id = $1`,
     [claimsOf(browser.token).sid],
   )
   const old = await openDashboard(url, browser)
-  const renewed = await openDashboard(url, await signIn(post, user))
+  const renewed = await openDashboard(url, await signInByCode(post, user))
   const [before, after] = [old, renewed].map(({ idToken }) => claimsOf(idToken).auth_time)
   expect(after - before).toBeGreaterThanOrEqual(2 * hour)
 })
@@ -169,7 +157,7 @@ test('with prompt=select_account, the user continues with the account, or choose
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const query = newQuery({ prompt: 'select_account' })
   const asked = await request(url, query, browser)
   expect([asked.to, 'another' in asked.parameters]).toEqual(['/sign-in', false])
@@ -217,7 +205,7 @@ test('login_hint fills in the email address, and nothing else', async ({
 test('the clock of the process decides nothing', async ({ serverWith, user }) => {
   const shifted = await serverWith(shiftedClock)
   for (const shift of [-86_400, 86_400]) {
-    const browser = await signIn(shifted.post, user)
+    const browser = await signInByCode(shifted.post, user)
     await shiftClock(shifted, shift)
     const { url } = shifted
     const young = await request(url, newQuery({ max_age: String(hour) }), browser)
@@ -230,7 +218,7 @@ test('the clock of the process decides nothing', async ({ serverWith, user }) =>
     const answered = await request(
       url,
       queryOfNext(asked),
-      await signIn(shifted.post, user),
+      await signInByCode(shifted.post, user),
     )
     expect(answered.to).toBe(callback)
     await shiftClock(shifted, 0)

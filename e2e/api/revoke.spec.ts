@@ -8,22 +8,11 @@ import {
   secretOf,
 } from '../support/browsers/dashboard'
 import { expireToken } from '../support/browsers/expired-token'
-import type { Tokens } from '../support/databases/account'
+import { signInByCode, type Tokens } from '../support/databases/account'
 import { documentedFetch } from '../support/documents/documented'
-import {
-  exchangePath,
-  expect,
-  newCode,
-  type Post,
-  test,
-  type User,
-} from '../support/fixtures'
+import { expect, test } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
 import { otherValues } from '../support/servers/settings'
-
-async function signIn(post: Post, user: User): Promise<Tokens> {
-  return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
-}
 
 /** Revokes a token as a client with its secret. `changed` are other fields of the form. */
 async function revoke(
@@ -61,7 +50,7 @@ for (const [what, choose] of Object.entries(tokens))
     post,
     url,
   }) => {
-    const browser = await signIn(post, user)
+    const browser = await signInByCode(post, user)
     const [dashboard, other] = [
       await openDashboard(url, browser),
       await openDashboard(url, browser, 'reports'),
@@ -85,7 +74,7 @@ test('a token that is unknown, replaced or no token gets 200, as RFC 7009 demand
   url,
   sql,
 }) => {
-  const dashboard = await openDashboard(url, await signIn(post, user))
+  const dashboard = await openDashboard(url, await signInByCode(post, user))
   const { body } = await renewTokens(url, dashboard.refreshToken)
   expect(body.refresh_token).toBeTruthy()
   await sql('DELETE FROM sessions WHERE id = $1', [claimsOf(dashboard.token).sid])
@@ -98,7 +87,7 @@ test('the token of a browser or of another client ends nothing', async ({
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   const cases: [string, string][] = [
     [dashboard.refreshToken, 'reports'],
@@ -116,7 +105,7 @@ test('the token of a browser or of another client ends nothing', async ({
 })
 
 test('a client that does not authenticate ends nothing', async ({ user, post, url }) => {
-  const dashboard = await openDashboard(url, await signIn(post, user))
+  const dashboard = await openDashboard(url, await signInByCode(post, user))
   const wrong: Form[] = [
     { client_secret: null },
     { client_secret: secretOf('reports') },
@@ -140,7 +129,7 @@ test('a page of a public client can revoke its token, and no cookie is read', as
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser, 'page')
   const Origin = 'https://page.example.com'
   const { status, headers } = await revoke(

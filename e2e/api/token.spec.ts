@@ -20,26 +20,15 @@ import {
   secretOf,
   tokensOf,
 } from '../support/browsers/dashboard'
-import type { Tokens } from '../support/databases/account'
+import { signInByCode } from '../support/databases/account'
 import { documentedFetch } from '../support/documents/documented'
-import {
-  exchangePath,
-  expect,
-  newCode,
-  type Post,
-  test,
-  type User,
-} from '../support/fixtures'
+import { exchangePath, expect, newCode, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { fewRequests } from '../support/servers/settings'
 
 const invalidGrant = { status: 400, body: { error: 'invalid_grant' } }
 const invalidClient = { status: 401, body: { error: 'invalid_client' } }
 const invalidRequest = { status: 400, body: { error: 'invalid_request' } }
-
-async function signIn(post: Post, user: User): Promise<Tokens> {
-  return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
-}
 
 const basic = (slug: string, secret = secretOf(slug)) => ({
   Authorization: `Basic ${Buffer.from(`${slug}:${secret}`).toString('base64')}`,
@@ -50,7 +39,7 @@ test('a code gives an access token, a refresh token, and an ID token with the no
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { query, nonce, codeVerifier } = newRequest()
   const location = (await authorize(url, query, browser)).headers.get('location')!
   const code = keepSecret(new URL(location).searchParams.get('code')!)
@@ -109,7 +98,7 @@ test('a client sends its secret in the header, encoded or not, or in the form', 
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const percentEncoded = (text: string) =>
     [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('')
   const ways: [Form, Record<string, string>][] = [
@@ -138,7 +127,7 @@ test('a request that the client or the code do not fit changes nothing', async (
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const code = (await clientCode(url, browser))!
   const [other, ofPage] = [
     (await clientCode(url, browser))!,
@@ -206,7 +195,7 @@ test('a code without a challenge needs its redirect URI, and rejects a verifier'
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { query, codeVerifier } = newRequest()
   query.delete('code_challenge')
   query.delete('code_challenge_method')
@@ -226,7 +215,7 @@ test('codes of the exchange and of clients do not work in each other’s place',
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const ofExchange = await newCode(user)
   const ofClient = (await clientCode(url, browser))!
   const swapped = { ...ofClient, code: ofExchange }
@@ -242,7 +231,7 @@ test('a replay by its client ends the session after 10 seconds, and any other re
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const code = (await clientCode(url, browser))!
   const dashboard = tokensOf(await exchangeClientCode(url, code))
   const replay = (changed: Form = {}) => exchangeClientCode(url, code, changed)
@@ -270,7 +259,7 @@ test('a refresh token works for its own client only, and elsewhere changes nothi
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const { refreshToken, token } = await openDashboard(url, browser)
   const stored = () =>
     sql('SELECT generation, rotated_at, revoked_at FROM sessions WHERE id = $1', [
@@ -294,7 +283,7 @@ test('reuse of a client’s refresh token ends its session, but not that of the 
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   await sql(
     `UPDATE sessions SET generation = 2, rotated_at = now() - interval '1 minute' WHERE id = $1`,
@@ -315,7 +304,7 @@ test('a disabled client has no sessions, an enabled one has them again, and a re
 }) => {
   const slug = `client-${randomUUID()}`
   await addClient(sql, slug, [dashboards.app])
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser, slug)
   const [code, later] = [
     (await clientCode(url, browser, slug))!,
@@ -348,7 +337,7 @@ test('the tokens of a client with its own lifetime expire earlier', async ({
   url,
   sql,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   await sql(`UPDATE clients SET token_minutes = 5 WHERE slug = 'local'`)
   const { body } = await exchangeClientCode(
     url,
@@ -368,7 +357,7 @@ test('userinfo describes the user of a live client, and nobody else', async ({
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   const ask = async (token: string | null, method = 'GET', headers = {}) => {
     const response = await documentedFetch(url + routes.getUserInfo.path, {
@@ -407,7 +396,7 @@ test('a token with the keys of ID tokens or of widgets is no session', async ({
   post,
   url,
 }) => {
-  const { idToken, token } = await openDashboard(url, await signIn(post, user))
+  const { idToken, token } = await openDashboard(url, await signInByCode(post, user))
   const { ID_TOKEN_SIGNING_KEYS, WIDGET_SIGNING_KEYS } = env()
   const others = [ID_TOKEN_SIGNING_KEYS!, WIDGET_SIGNING_KEYS!].map((keys) =>
     keepSecret(signJwt('JWT', claimsOf(token), keys)),
@@ -424,7 +413,7 @@ test('the operations of the account reject the tokens of clients', async ({
   post,
   url,
 }) => {
-  const { token } = await openDashboard(url, await signIn(post, user))
+  const { token } = await openDashboard(url, await signInByCode(post, user))
   for (const way of [
     { Authorization: `Bearer ${token}` },
     { Cookie: `session=${token}` },
@@ -442,7 +431,7 @@ test('pages of a public client can read the answers, and no cookie is read', asy
   post,
   url,
 }) => {
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const Origin = 'https://page.example.com'
   const preflight = await fetch(url + routes.issueTokens.path, {
     method: 'OPTIONS',
@@ -476,7 +465,7 @@ test('made-up codes use up the codes of one client only, and never its renewals'
 }) => {
   const { url, post } = await serverWith(fewRequests)
   const from = { 'X-Forwarded-For': newAddress() }
-  const browser = await signIn(post, user)
+  const browser = await signInByCode(post, user)
   const next = () => clientCode(url, { refreshToken: browser.refreshToken })
   const [first, last] = [(await next())!, (await next())!]
   const dashboard = tokensOf(await exchangeClientCode(url, first, {}, from))

@@ -152,6 +152,21 @@ async function signInAtLogin(context: BrowserContext, user: User): Promise<void>
   await context.addCookies([{ name: 'refresh', value: body.refreshToken!, url }])
 }
 
+/** Opens a client as a user who is signed in at the login. */
+async function openSignedIn(page: Page, own: Started, user: User): Promise<void> {
+  await signInAtLogin(page.context(), user)
+  await own.client.open(page)
+  await expectSignedIn(page, own, user)
+}
+
+/** The same, with tokens that the client renews at its next request. */
+async function openAndEndSoon(sql: Sql, page: Page, own: Started, user: User) {
+  await signInAtLogin(page.context(), user)
+  await endSoon(sql, user)
+  await own.client.open(page)
+  await expectSignedIn(page, own, user)
+}
+
 /** Begins a sign-in, and returns the callback that the browser would open next. */
 async function nextCallback(page: Page, { client, proof }: Started): Promise<URL> {
   const request = await client.begin(page.request, page)
@@ -243,10 +258,7 @@ for (const name of Object.keys(kinds)) {
       sql,
     }) => {
       const own = started[name]!
-      await signInAtLogin(page.context(), user)
-      await endSoon(sql, user)
-      await own.client.open(page)
-      await expectSignedIn(page, own, user)
+      await openAndEndSoon(sql, page, own, user)
 
       const [first] = await childrenOf(sql, own, user)
       for (const renewals of [1, 2]) {
@@ -264,9 +276,7 @@ for (const name of Object.keys(kinds)) {
     sql,
   }) => {
     const own = started[name]!
-    await signInAtLogin(page.context(), user)
-    await own.client.open(page)
-    await expectSignedIn(page, own, user)
+    await openSignedIn(page, own, user)
 
     await own.client.signOut(page)
     const live = 'SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
@@ -282,9 +292,7 @@ for (const name of Object.keys(kinds)) {
       user,
     }) => {
       const own = started[name]!
-      await signInAtLogin(page.context(), user)
-      await own.client.open(page)
-      await expectSignedIn(page, own, user)
+      await openSignedIn(page, own, user)
 
       await page.request.post(login.url + routes.signOut.path, { data: {} })
       const begin = () => own.client.begin(page.request, page).catch(() => '')
@@ -298,10 +306,7 @@ for (const name of Object.keys(kinds)) {
       sql,
     }) => {
       const own = started[name]!
-      await signInAtLogin(page.context(), user)
-      await endSoon(sql, user)
-      await own.client.open(page)
-      await expectSignedIn(page, own, user)
+      await openAndEndSoon(sql, page, own, user)
 
       await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
       await page.goto(own.client.url)
@@ -317,10 +322,7 @@ for (const name of Object.keys(kinds)) {
       sql,
     }) => {
       const own = started[name]!
-      await signInAtLogin(page.context(), user)
-      await endSoon(sql, user)
-      await own.client.open(page)
-      await expectSignedIn(page, own, user)
+      await openAndEndSoon(sql, page, own, user)
       const [before] = await childrenOf(sql, own, user)
 
       await login.stop()

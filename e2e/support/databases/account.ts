@@ -2,10 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { issueResetToken } from '../../../lib/password/reset'
 import { makeRefreshToken, signSessionToken } from '../../../lib/session/tokens'
-import type { Sql, User } from '../fixtures'
+import { exchangePath, newCode, type Post, type Sql, type User } from '../fixtures'
 import { keepSecret } from '../secrets'
 
 export type Tokens = { token: string; refreshToken: string }
+
+/** Signs a user in with a new code, and returns the tokens of the session. */
+export async function signInByCode(
+  post: Post,
+  user: User,
+  headers: Record<string, string> = {},
+): Promise<Tokens> {
+  const { body } = await post(exchangePath, { code: await newCode(user) }, headers)
+  return body as Tokens
+}
 
 /** A user with live sessions, unused codes and a reset token. */
 export type Account = User & {
