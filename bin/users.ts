@@ -21,6 +21,7 @@ const { parseDomain } = await import('../lib/sso/connection')
 const { loadSetup } = await import('../lib/sso/kinds')
 const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUser } =
   await import('../lib/sso/manage/connections')
+const { printLinkable } = await import('./connection-sign-ins')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
@@ -177,11 +178,13 @@ async function requireConnection(slug: string): Promise<ListedConnection> {
 async function link(
   email: string,
   slug: string,
-  subject: string,
+  subject: string | undefined,
   flags: { issuer?: string },
 ): Promise<void> {
   const user = await requireUser(email)
   const connection = await requireConnection(slug)
+  if (subject === undefined) return printLinkable(connection, user.email)
+
   const issuer = flags.issuer ?? (await findIssuer(connection, subject))
   await linkUser(user.id, connection, { issuer, subject })
   console.log(`Linked ${user.email} to the subject ${subject} at ${connection.slug}.`)
@@ -383,9 +386,9 @@ program
   .action(withDatabaseAsOwner(invite))
 
 program
-  .command('link <email> <connection> <subject>')
+  .command('link <email> <connection> [subject]')
   .description(
-    'links the user to a subject at an identity provider, with which the user can sign in',
+    'links the user to a subject at an identity provider, with which the user can sign in. Without a subject, lists the rejected subjects with this email address, and links nothing',
   )
   .option(
     '--issuer <url>',
