@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { generateKeyPair } from 'jose'
+import pg from 'pg'
 import { foldCase } from '../../lib/contract/email-address'
+import { claimAttempt, startAttempt } from '../../lib/sso/attempt'
+import { issueIdentityCode } from '../../lib/sso/code'
+import { findConnection } from '../../lib/sso/connection'
+import { findOrLinkUser } from '../../lib/sso/identity'
 import {
   linkUser,
   listConnections,
@@ -15,6 +20,7 @@ import { errorOf, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { addTestConnection, connect } from '../support/databases/connection'
 import { expect, type Sql, test } from '../support/fixtures'
 import { signed } from '../support/providers/oidc-provider'
+import { keepSecret } from '../support/secrets'
 
 // The rejected accounts that operators see.
 
@@ -164,6 +170,36 @@ test('a sign-in that works stores nothing, and leaves earlier rejections', async
   await recordRejected(id, newRejection('another'))
   expect(await signIn(slug)).toBeNull()
   expect((await rejected(slug)).map(({ subject }) => subject)).toEqual(['another'])
+})
+
+test('a sign-in of a known user has four statements, as before, and reads no rejection', async () => {
+  const slug = await connect(provider)
+  expect(await signIn(slug)).toBeNull()
+  const connection = (await findConnection(slug))!
+  const identity = { issuer: provider.issuer, subject: provider.person.sub as string }
+  const { state } = await startAttempt(connection, 'any browser', null)
+
+  const statements: string[] = []
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (this: pg.Client, ...parameters: any[]) {
+    const [given] = parameters
+    statements.push(typeof given === 'string' ? given : given.text)
+    return Reflect.apply(query, this, parameters)
+  } as typeof query
+  try {
+    const attempt = { state, connectionId: connection.id, browser: 'any browser' }
+    const { browserHash } = await claimAttempt(attempt)
+    const userId = await findOrLinkUser(connection, identity, async () => {
+      throw new Error('is not needed')
+    })
+    keepSecret(
+      (await issueIdentityCode(userId, connection.id, identity, { browserHash })).secret,
+    )
+  } finally {
+    pg.Client.prototype.query = query
+  }
+  expect(statements).toHaveLength(4)
+  expect(statements.join()).not.toMatch(/rejected_sign_ins|tried_at/)
 })
 
 test('keeps the newest 100 accounts of a connection', async () => {

@@ -456,23 +456,25 @@ for (const name of kindNames) {
     )
   })
 
-  test(`${name}: a response without its state shows that, and starts no sign-in`, async ({
-    sql,
-  }) => {
-    const kind = kinds[name]
-    const slug = await kind.connect()
-    const { visitor, answer } = await begin(sql, kind, slug)
-    const without = withState(answer, kind.state, null)
-    let page = await openReport(visitor, without.path, without.form)
-    if (page.status === 303) {
-      const { pathname, search } = new URL(page.headers.get('location')!, server.url)
-      page = await openReport(visitor, pathname + search)
-    }
-    expect(page.status).toBe(200)
-    expect(page.text).toContain('The response did not refer to our request')
-    expect((await logLine(visitor, server)).try).toBe(true)
-    expect((await connectionState(sql, slug)).signIns).toEqual([{ claimed: false }])
-  })
+  for (const state of ['enabled', 'disabled'])
+    test(`${name}, ${state}: a response without its state shows that, and starts no sign-in`, async ({
+      sql,
+    }) => {
+      const kind = kinds[name]
+      const slug = await kind.connect()
+      if (state === 'disabled') await disableConnection((await listConnections(slug))[0]!)
+      const { visitor, answer } = await begin(sql, kind, slug)
+      const without = withState(answer, kind.state, null)
+      let page = await openReport(visitor, without.path, without.form)
+      if (page.status === 303) {
+        const { pathname, search } = new URL(page.headers.get('location')!, server.url)
+        page = await openReport(visitor, pathname + search)
+      }
+      expect(page.status).toBe(200)
+      expect(page.text).toContain('The response did not refer to our request')
+      expect((await logLine(visitor, server)).try).toBe(true)
+      expect((await connectionState(sql, slug)).signIns).toEqual([{ claimed: false }])
+    })
 
   test(`${name}: a reload of the result shows that the response was used, and starts no sign-in`, async ({
     sql,

@@ -62,7 +62,7 @@ type Presented = {
   browser: string | null
   testBrowser?: string | null // the ID of the browser for tests, which have their own
   mayLackCookies?: boolean // for a cross-site POST. Then bind the code to `browserHash`.
-  onlyTests?: boolean // because the connection is disabled
+  onlyTests?: boolean // because the connection is disabled. The reason is then inexact.
 }
 
 /** A claimed sign-in. `issuer` is that of the connection when it began, if known. */
@@ -80,8 +80,7 @@ export async function claimAttempt({
   mayLackCookies,
   onlyTests = false,
 }: Presented) {
-  if (!state)
-    throw onlyTests ? disabled() : new SignInRejected('state_missing', 'attempt_invalid')
+  if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
 
   const stateHash = hashSecret(state)
   const isBrowser = matchBrowser(browser, testBrowser, mayLackCookies)
@@ -93,10 +92,7 @@ export async function claimAttempt({
       AND claimed_at IS NULL AND ${isUnexpired} ${isAllowed}
     RETURNING next, kid, browser_hash AS "browserHash", is_try AS "isTest", issuer`
 
-  if (!row) {
-    const rejection = await explainRejection(stateHash, connectionId, isBrowser)
-    throw onlyTests && !rejection.isTest ? disabled() : rejection
-  }
+  if (!row) throw await explainRejection(stateHash, connectionId, isBrowser)
 
   const { kid, ...stored } = row
 
@@ -109,10 +105,6 @@ type ClaimedRow = {
   browserHash: Uint8Array
   isTest: boolean
   issuer: string | null
-}
-
-function disabled(): SignInRejected {
-  return new SignInRejected('connection', 'connection_unavailable')
 }
 
 /** A condition on an attempt: whether this browser began it. */

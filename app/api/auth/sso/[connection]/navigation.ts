@@ -192,8 +192,10 @@ async function claim(
     if (!(thrown instanceof SignInRejected)) throw thrown
 
     const rejection = provider.readError?.(response) ?? thrown
-    if (!thrown.isTest && testBrowser === null)
-      throw connection.isDisabled ? thrown : rejection
+    if (!thrown.isTest && testBrowser === null) {
+      requireEnabled(connection)
+      throw rejection
+    }
 
     const { showRejection } = await import('./test-sign-in')
     return showRejection(connection, rejection, addToLog, response)
