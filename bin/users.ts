@@ -22,6 +22,7 @@ const { loadSetup } = await import('../lib/sso/kinds')
 const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUser } =
   await import('../lib/sso/manage/connections')
 const { printLinkable } = await import('./connection-sign-ins')
+const { listRejected } = await import('../lib/sso/rejected')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
@@ -190,12 +191,18 @@ async function link(
   console.log(`Linked ${user.email} to the subject ${subject} at ${connection.slug}.`)
 }
 
-/** Returns the issuer of a subject, which is known if the subject has signed in. */
+/** Returns the issuer of a subject, which is known if the subject has tried to sign in. */
 async function findIssuer(
   connection: ListedConnection,
   subject: string,
 ): Promise<string> {
-  const [known, ...others] = await findIssuers(connection.id, subject)
+  const rejected = (await listRejected(connection.id)).filter(
+    (each) => each.subject === subject,
+  )
+  const [known, ...others] = new Set([
+    ...(await findIssuers(connection.id, subject)),
+    ...rejected.map(({ issuer }) => issuer),
+  ])
   if (known && others.length === 0) return known
 
   const { readIssuer } = await loadSetup(connection)

@@ -509,10 +509,10 @@ for (const name of kindNames) {
     const kind = kinds[name]
     const slug = await kind.connect()
     const { visitor } = await begin(sql, kind, slug) // is left at the provider
-    const request = await visitor.start(slug)
-    const deleted = await visitor.request(`/api/auth/sso/${slug}/start`)
-    expect(deleted.headers.getSetCookie().join()).toContain('try=; ')
+    const started = await visitor.request(`/api/auth/sso/${slug}/start`)
+    expect(started.headers.getSetCookie().join()).toContain('try=; ')
     visitor.cookies.delete('try')
+    const request = await visitor.start(slug)
     const answer = await kind.answer(slug, request, { assertion: true })
     const without = withState(answer, kind.state, null)
     const landing = await visitor.open(without.path, without.form)
@@ -553,7 +553,7 @@ test('shows no token, code or secret, and does not cache the page', async ({ sql
     'eyJaaaa',
   ]
   for (const secret of hidden) expect(html).not.toContain(secret)
-  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('cache-control')).toContain('no-store')
   expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /)
 })
 

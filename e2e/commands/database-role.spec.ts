@@ -4,7 +4,6 @@ import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
-import { createTestUrl } from '../../lib/sso/test-link'
 import {
   addClients,
   type ClientCode,
@@ -14,6 +13,7 @@ import {
   tokensOf,
 } from '../support/browsers/dashboard'
 import { errorOf, Visitor } from '../support/browsers/sso-visitor'
+import { testPath } from '../support/browsers/test-sign-in'
 import { insertConnection } from '../support/databases/connection'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { totp } from '../support/databases/second-factor'
@@ -90,21 +90,20 @@ async function signInThroughConnection(): Promise<void> {
 
 /** Signs in through the connection as a test, and as an account without access. */
 async function tryConnection(): Promise<void> {
-  const [connection] = await database.sql('SELECT id, slug FROM connections')
-  const { pathname, search } = new URL(
-    createTestUrl(connection as { id: string; slug: string }),
-  )
+  const path = await testPath(database.sql, slug)
   const visitor = new Visitor(server.url)
   provider.person = { sub: 'tested', email: `tested@${domain}` }
-  const back = await visitor.authorize(await visitor.open(pathname + search))
+  const back = await visitor.authorize(await visitor.open(path))
   expect((await visitor.request(back.pathname + back.search)).status).toBe(200)
-  expect(await count('SELECT 1 FROM connections WHERE tried_at IS NOT NULL')).toBe(1)
+  const tried = 'SELECT id FROM connections WHERE slug = $1 AND tried_at IS NOT NULL'
+  const [connection] = await database.sql(tried, [slug])
 
   provider.person = { sub: 'rejected', email: 'rejected@example.com' }
   for (const times of [1, 2]) {
     expect(errorOf(await new Visitor(server.url).signIn(slug))).toBe('no_access')
-    const rejected = 'SELECT 1 FROM rejected_sign_ins WHERE subject = $1 AND count >= $2'
-    expect(await count(rejected, 'rejected', times)).toBe(1)
+    const rejected =
+      'SELECT 1 FROM rejected_sign_ins WHERE connection_id = $1 AND count >= $2'
+    expect(await count(rejected, connection!.id, times)).toBe(1)
   }
 }
 

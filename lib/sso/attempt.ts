@@ -130,7 +130,8 @@ async function explainRejection(
   const [row] = await prisma().$queryRaw<
     { check: string; next: string | null; isTest: boolean }[]
   >`
-    SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection' WHEN NOT ${isBrowser} THEN 'state_browser'
+    SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection'
+        WHEN is_try AND claimed_at IS NOT NULL THEN 'state_used' WHEN NOT ${isBrowser} THEN 'state_browser'
         WHEN claimed_at IS NOT NULL THEN 'state_used' ELSE 'state_expired' END AS check,
       CASE WHEN connection_id = ${connectionId} AND ${isBrowser} THEN next END AS next, is_try AS "isTest"
     FROM sso_attempts WHERE state_hash = ${stateHash}`

@@ -30,14 +30,10 @@ export async function recordRejected(
     SET email = excluded.email, reason = excluded.reason, last_at = now(),
       count = CASE WHEN rejected_sign_ins.last_at > now() - ${kept} THEN rejected_sign_ins.count ELSE 0 END + 1`
 
-  // skips locked rows, so that two rejections never wait for each other's rows
   await prisma().$executeRaw`
     DELETE FROM rejected_sign_ins WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM rejected_sign_ins
-      WHERE connection_id = ${connectionId} AND last_at <= (
-        SELECT last_at FROM rejected_sign_ins WHERE connection_id = ${connectionId}
-        ORDER BY last_at DESC OFFSET ${keptPerConnection} LIMIT 1)
-      FOR UPDATE SKIP LOCKED))`
+      SELECT ctid FROM rejected_sign_ins WHERE connection_id = ${connectionId}
+      ORDER BY last_at DESC, issuer, subject OFFSET ${keptPerConnection}))`
 }
 
 function isAddress(text: string): boolean {
