@@ -316,7 +316,7 @@ const samlCases: Record<string, SamlCase> = {
     options: () => ({
       edit: replace(/nameid-format:persistent/, 'nameid-format:transient'),
     }),
-    shown: ['choose `persistent` at the provider', '--name-id-format persistent'],
+    shown: ['choose persistent at the provider', '--name-id-format persistent'],
     step: assertionStep,
   },
   'no address': {

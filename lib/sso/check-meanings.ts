@@ -2,7 +2,7 @@
 const meanings: [checks: string, meaning: string][] = [
   [
     'state_missing state_unknown unsolicited',
-    'The response did not refer to our request: the provider dropped or replaced `state` or `RelayState`, or the response came from a tile of its portal.',
+    'The response did not refer to our request: the provider dropped or replaced state or RelayState, or the response came from a tile of its portal.',
   ],
   ['state_used', 'The response arrived a second time. Begin the test again.'],
   ['state_expired', 'The response arrived more than 20 minutes after the test began.'],
@@ -101,7 +101,7 @@ const meanings: [checks: string, meaning: string][] = [
   ['saml_status', 'The provider responded with an error. Its log has the reason.'],
   [
     'saml_name_id saml_transient saml_subject',
-    'There is no NameID that identifies a user: choose `persistent` at the provider.',
+    'There is no NameID that identifies a user: choose persistent at the provider.',
   ],
   ['saml_encrypted_id', 'The NameID is encrypted: switch its encryption off.'],
   ['saml_name_qualifier', 'The persistent NameID is from another provider.'],
