@@ -13,6 +13,7 @@ import {
   listConnections,
 } from '../lib/sso/manage/connections'
 import { countUsers, unlinkDomains } from '../lib/sso/manage/domains'
+import { listRejected } from '../lib/sso/rejected'
 import { UsageError } from '../lib/usage-error'
 import { reportEnded } from './command-line'
 
@@ -36,6 +37,7 @@ export async function describeTrial({
   const lines = [
     'In trial: passwords and sessions stay.',
     `But this provider can already sign users of ${domains} in.`,
+    `To test it: ${command} try ${slug}`,
     `When it works: ${command} activate ${slug}`,
   ]
 
@@ -78,7 +80,7 @@ export async function activate(
     throw new UsageError(`${slug} is disabled. First: ${command} enable ${slug}`)
   if (!untested && !(await isTried(connection)))
     throw new UsageError(
-      `Nobody has signed in through ${slug} yet. To go on anyway: --untested`,
+      `Nobody has signed in through ${slug} yet. ${command} try ${slug}. To go on anyway: --untested`,
     )
 
   const old = from === undefined ? null : await requireOld(from)
@@ -94,9 +96,20 @@ export async function activate(
     console.log([`${domain} ${change}.`, ...describeUsers(counts, slug, from)].join('\n'))
   }
 
+  await reportRejected(connection)
   await reportPasswords(connection, live)
   if (old) printWaysBack(connection, old.slug, live, linkedToOld)
   else console.log(`To go back: ${command} deactivate ${slug}`)
+}
+
+async function reportRejected({ id, slug }: ListedConnection): Promise<void> {
+  const rejected = await listRejected(id)
+  const attempts = rejected.reduce((sum, { count }) => sum + count, 0)
+  if (attempts === 0) return
+
+  console.log(
+    `  sign-in attempts rejected at ${slug} in the past 7 days: ${attempts} (connections -- rejected ${slug})`,
+  )
 }
 
 async function requireOld(slug: string): Promise<ListedConnection> {

@@ -28,6 +28,7 @@ const connections = await import('../lib/sso/manage/connections')
 const { listConnections, updateConnection } = connections
 const domainCommands = await import('./connection-domains')
 const { describeTrial, endPasswords, listDomains } = domainCommands
+const { printRejected, printTest } = await import('./connection-sign-ins')
 const { prepareMove } = await import('../lib/sso/manage/prepare-move')
 const { logMove, readLinks } = await import('../lib/sso/manage/same-users')
 const { describeCertificate } = await import('../lib/sso/saml/certificates')
@@ -616,6 +617,24 @@ program
       const domains = flags.domain && readDomains(flags.domain)
       await domainCommands.deactivate(await requireConnection(slug), domains)
     }),
+  )
+
+program
+  .command('try <slug>')
+  .description(
+    'prints a URL that tests a sign-in: the page after it shows what the provider sends. Works for a disabled connection',
+  )
+  .action(
+    withDatabaseAsOwner(async (slug: string) => printTest(await requireConnection(slug))),
+  )
+
+program
+  .command('rejected <slug>')
+  .description('lists the accounts of the provider that were rejected in the past 7 days')
+  .action(
+    withDatabaseAsOwner(async (slug: string) =>
+      printRejected(await requireConnection(slug)),
+    ),
   )
 
 program

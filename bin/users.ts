@@ -21,6 +21,8 @@ const { parseDomain } = await import('../lib/sso/connection')
 const { loadSetup } = await import('../lib/sso/kinds')
 const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUser } =
   await import('../lib/sso/manage/connections')
+const { printLinkable } = await import('./connection-sign-ins')
+const { listRejected } = await import('../lib/sso/rejected')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
@@ -177,22 +179,30 @@ async function requireConnection(slug: string): Promise<ListedConnection> {
 async function link(
   email: string,
   slug: string,
-  subject: string,
+  subject: string | undefined,
   flags: { issuer?: string },
 ): Promise<void> {
   const user = await requireUser(email)
   const connection = await requireConnection(slug)
+  if (subject === undefined) return printLinkable(connection, user.email)
+
   const issuer = flags.issuer ?? (await findIssuer(connection, subject))
   await linkUser(user.id, connection, { issuer, subject })
   console.log(`Linked ${user.email} to the subject ${subject} at ${connection.slug}.`)
 }
 
-/** Returns the issuer of a subject, which is known if the subject has signed in. */
+/** Returns the issuer of a subject, which is known if the subject has tried to sign in. */
 async function findIssuer(
   connection: ListedConnection,
   subject: string,
 ): Promise<string> {
-  const [known, ...others] = await findIssuers(connection.id, subject)
+  const rejected = (await listRejected(connection.id)).filter(
+    (each) => each.subject === subject,
+  )
+  const [known, ...others] = new Set([
+    ...(await findIssuers(connection.id, subject)),
+    ...rejected.map(({ issuer }) => issuer),
+  ])
   if (known && others.length === 0) return known
 
   const { readIssuer } = await loadSetup(connection)
@@ -383,9 +393,9 @@ program
   .action(withDatabaseAsOwner(invite))
 
 program
-  .command('link <email> <connection> <subject>')
+  .command('link <email> <connection> [subject]')
   .description(
-    'links the user to a subject at an identity provider, with which the user can sign in',
+    'links the user to a subject at an identity provider, with which the user can sign in. Without a subject, lists the rejected subjects with this email address, and links nothing',
   )
   .option(
     '--issuer <url>',

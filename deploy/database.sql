@@ -26,7 +26,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, authorization_codes, res
 GRANT SELECT ON connections, connection_domains, widgets, widget_origins, widget_tokens, clients, client_secrets
   TO auth_app;
 GRANT UPDATE (live_since) ON connection_domains TO auth_app; -- PostgreSQL demands this for a row lock: nothing is changed
+GRANT UPDATE (tried_at) ON connections TO auth_app;
 GRANT SELECT, INSERT ON identities TO auth_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rejected_sign_ins TO auth_app;
 GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 
 -- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, because the app then has to verify passwords:

@@ -12,6 +12,7 @@ import { prepareServer, project, readEnvFiles } from './local'
 import { startMailbox } from './mailbox'
 import { firstFreePort } from './ports'
 import { startLocalProvider } from './provider'
+import { createSignInPages } from './sign-in-pages'
 
 const people = [
   { id: 'ada', name: 'Ada Lovelace', email: 'ada@example.com' },
@@ -85,7 +86,7 @@ async function startParts(
   const links: Link[] = [['Sign in', '/sign-in', signIn]]
 
   if (isPrivate) links.push(...(await startDashboard(port)), await addUsers())
-  if (hasProvider) links.push(await connectLocalProvider())
+  if (hasProvider) links.push(...(await connectLocalProvider()))
   else if (isPrivate)
     log('Example Corp is not started: it has http, but PUBLIC_URL has https.')
 
@@ -136,10 +137,10 @@ async function addUsers(): Promise<Link> {
 }
 
 /**
- * Starts an identity provider, adds a connection to it, and returns the URL of the
- * provider.
+ * Starts an identity provider, adds a connection to it, and returns links to the provider
+ * and to its pages for operators.
  */
-async function connectLocalProvider(): Promise<Link> {
+async function connectLocalProvider(): Promise<Link[]> {
   const { ssoUrl } = await import('../../lib/sso/urls')
   const { addConnection } = await import('../../lib/sso/manage/connections')
 
@@ -147,6 +148,7 @@ async function connectLocalProvider(): Promise<Link> {
     redirectUris: [ssoUrl('local', 'callback')],
     people,
     port: await firstFreePort(4_300),
+    pages: createSignInPages('local'),
   }
 
   const { issuer, clientId, clientSecret } = await startLocalProvider(options)
@@ -165,9 +167,21 @@ async function connectLocalProvider(): Promise<Link> {
   })
 
   return [
-    'Example Corp',
-    issuer,
-    'the identity provider: a tile of its portal starts a sign-in',
+    [
+      'Example Corp',
+      issuer,
+      'the identity provider: a tile of its portal starts a sign-in',
+    ],
+    [
+      'Test sign-in',
+      `${issuer}/try`,
+      'what Example Corp sends, and what a sign-in would do',
+    ],
+    [
+      'Rejected sign-ins',
+      `${issuer}/rejected`,
+      'the accounts of Example Corp without access',
+    ],
   ]
 }
 

@@ -5,9 +5,17 @@ import type { AddressInfo } from 'node:net'
 import type { Account, ClientMetadata, Configuration, Provider } from 'oidc-provider'
 import { rejectForeignHost } from './foreign-host'
 import { listChoices, localPage } from './page'
+import type { OwnPage } from './sign-in-pages'
 
 type Person = { id: string; name: string; email: string }
-type Options = { redirectUris: string[]; people: Person[]; port?: number }
+type Pages = Record<string, OwnPage>
+/** `pages` are further pages, by path. */
+type Options = {
+  redirectUris: string[]
+  people: Person[]
+  port?: number
+  pages?: Pages
+}
 
 export type LocalProvider = Awaited<ReturnType<typeof startLocalProvider>>
 
@@ -23,7 +31,12 @@ const failures = [
  * Starts an OpenID provider that asks for no password. Its host differs from the app's,
  * so it is cross-site.
  */
-export async function startLocalProvider({ redirectUris, people, port = 0 }: Options) {
+export async function startLocalProvider({
+  redirectUris,
+  people,
+  port = 0,
+  pages = {},
+}: Options) {
   const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -37,7 +50,7 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
   const provider = await createProvider(issuer, client, people)
   server.on(
     'request',
-    createResponder({ provider, redirectUri: redirectUris[0]!, people }),
+    createResponder({ provider, redirectUri: redirectUris[0]!, people, pages }),
   )
 
   async function stop(): Promise<void> {
@@ -108,7 +121,7 @@ const grantEverything: Configuration['loadExistingGrant'] = async ({ oidc }) => 
   return grant
 }
 
-type Site = { provider: Provider; redirectUri: string; people: Person[] }
+type Site = { provider: Provider; redirectUri: string; people: Person[]; pages: Pages }
 
 /**
  * Returns a function that responds with the pages of this site, and passes other requests
@@ -122,6 +135,12 @@ function createResponder(site: Site) {
     if (rejectForeignHost(request, response)) return
 
     const { url = '' } = request
+    const page = site.pages[url]
+    if (page) {
+      page(response).catch((error: Error) => response.writeHead(500).end(error.message))
+      return
+    }
+
     const [isOwn, id, choice] =
       /^\/(?:interaction\/([\w-]+)(?:\/([\w-]+))?)?$/.exec(url) ?? []
 

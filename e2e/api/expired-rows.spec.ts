@@ -82,6 +82,25 @@ test('deletes an SSO attempt an hour after it expired', async ({ sql }) => {
   await sql('DELETE FROM connections WHERE slug = $1', [slug])
 })
 
+test('deletes a rejected sign-in a week after the last one of its account', async ({
+  sql,
+}) => {
+  const [connection] = await sql(
+    `INSERT INTO connections (slug, name, kind, settings) VALUES ($1, 'Old', 'oidc', '{}') RETURNING id`,
+    [`old-${randomUUID()}`],
+  )
+  await sql(
+    `INSERT INTO rejected_sign_ins (connection_id, issuer, subject, reason, last_at)
+     SELECT $1, 'https://idp.example.com', age, 'email_domain', now() - age::interval
+     FROM unnest(ARRAY['6 days 23 hours', '7 days 1 minute']) AS age`,
+    [connection!.id],
+  )
+  await deleteExpiredRows()
+  const left = 'SELECT subject FROM rejected_sign_ins WHERE connection_id = $1'
+  expect(await sql(left, [connection!.id])).toEqual([{ subject: '6 days 23 hours' }])
+  await sql('DELETE FROM connections WHERE id = $1', [connection!.id])
+})
+
 test('deletes sent and unsent emails a week after they were requested', async ({
   user,
   sql,
@@ -132,7 +151,7 @@ test('does not wait for a locked row, and stops at its time limit', async ({
     [user.id],
   )
   // the time limit is zero
-  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(8).fill(0))
+  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(9).fill(0))
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0 }])
   await holder.query('ROLLBACK')
@@ -172,6 +191,7 @@ test.describe('the cron jobs', () => {
         'reset_tokens',
         'sessions',
         'sso_attempts',
+        'rejected_sign_ins',
         'mails',
         'password_attempts',
         'logout_notices',

@@ -119,6 +119,25 @@ for (const name of kindNames) {
     ])
   })
 
+  test(`${name}: a sign-in that began with another issuer of the connection begins again`, async ({
+    sql,
+  }) => {
+    const kind = kinds[name]
+    const slug = await kind.connect()
+    const { visitor, answer } = await begin(kind, slug, '/reports')
+    // as if the connection was moved after the start had read its settings
+    await sql(
+      `UPDATE sso_attempts SET issuer = 'https://old.example' ${whereConnection}`,
+      [slug],
+    )
+    const landing = await visitor.open(answer.path, answer.form)
+    expect(landing.pathname + landing.search).toBe(
+      `/api/auth/sso/${slug}/start?next=%2Freports&again`,
+    )
+    expect((await logLine(visitor, server)).check).toBe('connection_changed')
+    expect(await codesOf(sql, slug)).toEqual([])
+  })
+
   test(`${name}: only the browser that began a sign-in can use its code`, async () => {
     const kind = kinds[name]
     const slug = await kind.connect()
@@ -322,7 +341,8 @@ test('another browser does not learn the destination of a sign-in', async () => 
 test('a state is valid after a rotation of the signing key, until the old key is removed', async () => {
   const { json: published } = rotateSigningKeys(process.env.SESSION_SIGNING_KEYS!)
   const { json: rotated } = rotateSigningKeys(published)
-  const { id: connectionId } = (await findConnection(await kinds.SAML.connect()))!
+  const connection = (await findConnection(await kinds.SAML.connect()))!
+  const connectionId = connection.id
   const browser = newSecret()
   const { SESSION_SIGNING_KEYS: current } = env()
   try {
@@ -331,7 +351,7 @@ test('a state is valid after a rotation of the signing key, until the old key is
       [newSigningKeys(), 'state_key'],
     ] as const) {
       env().SESSION_SIGNING_KEYS = current
-      const started = await startAttempt(connectionId, browser, null)
+      const started = await startAttempt(connection, browser, null)
       env().SESSION_SIGNING_KEYS = parseSigningKeys(keys)
       const claiming = claimAttempt({ state: started.state, connectionId, browser })
       if (check) await expect(claiming).rejects.toMatchObject({ check })

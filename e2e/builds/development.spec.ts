@@ -152,6 +152,16 @@ test('npm run dev and the commands in the README work without settings', async (
     }
     await expect(page.locator('#email')).toHaveText('grace@example.com')
 
+    await page.goto(linkTo('Test sign-in'))
+    await page.getByRole('link', { name: /^Grace\b/ }).click()
+    await expect(heading(page)).toHaveText('The sign-in would work', { timeout: 30_000 })
+    await expect(
+      page.getByText('Would sign in grace@example.com (linked).'),
+    ).toBeVisible()
+    await page.goto(linkTo('Rejected sign-ins'))
+    await expect(page.getByRole('listitem')).toContainText('eve@example.org')
+    expect(await problemsOf(page)).toEqual([])
+
     for (const url of [app, dashboard, provider, mailbox, widget])
       await expect
         .soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { project } from '../../bin/dev/local'
 import { errorOf, Visitor } from '../support/browsers/sso-visitor'
+import { openReport } from '../support/browsers/test-sign-in'
 import { openOwnDatabase } from '../support/databases/own-database'
 import { expect, test } from '../support/fixtures'
 import { clientSecret, startProvider } from '../support/providers/oidc-provider'
@@ -14,10 +15,15 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
   const settings = { DATABASE_URL: database.url() }
   const server = await serverWith(settings)
   const [provider, other] = await Promise.all([startProvider(), startProvider()])
-  const subjects = { ada: randomUUID(), another: randomUUID(), bob: randomUUID() }
+  const subjects = {
+    ada: randomUUID(),
+    another: randomUUID(),
+    bob: randomUUID(),
+    carol: randomUUID(),
+  }
   const addresses =
-    'ada@example.com ada.byron@example.com bob@example.org grace@example.com'
-  const [ada, renamed, bob, grace] = addresses.split(' ')
+    'ada@example.com ada.byron@example.com bob@example.org grace@example.com carol@example.net'
+  const [ada, renamed, bob, grace, carol] = addresses.split(' ')
   const signIn = async (sub: string, email: string, slug = 'acme') => {
     provider.person = { sub, email }
     other.person = { sub, email }
@@ -43,12 +49,37 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
   /** The effect to check after each command. */
   const checks: Record<string, () => Promise<unknown>> = {
     'connections add oidc': async () => {
-      expect(await signIn(subjects.ada, ada!)).toBeNull()
       expect(await signIn(subjects.bob, bob!)).toBe('no_access')
+      expect(await signIn(subjects.carol, carol!)).toBe('no_access')
       expect(await isSsoOnly()).toBe(false)
     },
     'connections check': async () => expect(output).toContain('the provider responds'),
-    'connections activate acme': async () => expect(await isSsoOnly()).toBe(true),
+    'connections try acme': async () => {
+      provider.person = { sub: subjects.ada, email: ada }
+      const { pathname, search } = new URL(/^ {2}(\S+)$/m.exec(output)![1]!)
+      const visitor = new Visitor(server.url)
+      const back = await visitor.authorize(await visitor.open(pathname + search))
+      const { text } = await openReport(visitor, back.pathname + back.search)
+      expect(text).toContain(`Would link ${ada} to this account`)
+      expect(await linkedIssuers()).toEqual([])
+    },
+    'connections rejected acme': async () =>
+      expect(output).toMatch(
+        new RegExp(`email_domain  ${carol}  ${subjects.carol}  1 time`),
+      ),
+    'users link': async () => {
+      expect(await linkedIssuers()).toEqual([])
+      const [, command] = /^ {2}npm run users -- (.+)$/m.exec(output)!
+      expect(command!.split(' ')).toEqual(['link', carol, 'acme', subjects.carol])
+      expect((await users(...command!.split(' '))).code).toBe(0)
+      expect(await signIn(subjects.carol, carol!)).toBeNull()
+      await database.sql('DELETE FROM identities') // so that only the test has succeeded
+    },
+    'connections activate acme': async () => {
+      expect(await isSsoOnly()).toBe(true)
+      expect(output).toContain('sign-in attempts rejected at acme in the past 7 days: 1 ')
+      expect(await signIn(subjects.ada, ada!)).toBeNull()
+    },
     'connections update <': async () => {
       expect((await stored())!.sealed_secrets).not.toBe(before!.sealed_secrets)
       expect(await signIn(subjects.ada, ada!)).toBeNull()
@@ -111,7 +142,7 @@ test('every command in the calendar of docs/sso.md has the effect that the docum
   ]
   expect(lines).toHaveLength(Object.keys(checks).length)
   try {
-    for (const email of [ada!, bob!, grace!]) await users('add', email)
+    for (const email of [ada!, bob!, grace!, carol!]) await users('add', email)
     for (const [index, [name, check]] of Object.entries(checks).entries()) {
       const line = lines[index]![1]!
       expect(line.split(' ')).toEqual(expect.arrayContaining(name.split(' ')))

@@ -363,6 +363,7 @@ test('updates a connection without changing its users, sessions and other domain
   trustClaim: none → true
 In trial: passwords and sessions stay.
 But this provider can already sign users of new.${domain} in.
+To test it: npm run connections -- try ${slug}
 When it works: npm run connections -- activate ${slug}
 Users of its domains who can’t use a password: 1.
 To exempt one, for emergencies: npm run users -- allow-password EMAIL

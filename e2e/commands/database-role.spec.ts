@@ -12,7 +12,8 @@ import {
   renewTokens,
   tokensOf,
 } from '../support/browsers/dashboard'
-import { Visitor } from '../support/browsers/sso-visitor'
+import { errorOf, Visitor } from '../support/browsers/sso-visitor'
+import { testPath } from '../support/browsers/test-sign-in'
 import { insertConnection } from '../support/databases/connection'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { totp } from '../support/databases/second-factor'
@@ -85,6 +86,25 @@ async function signInThroughConnection(): Promise<void> {
   }
   const created = 'SELECT 1 FROM users WHERE email = $1'
   expect(await count(created, `${name}@${domain}`)).toBe(1)
+}
+
+/** Signs in through the connection as a test, and as an account without access. */
+async function tryConnection(): Promise<void> {
+  const path = await testPath(database.sql, slug)
+  const visitor = new Visitor(server.url)
+  provider.person = { sub: 'tested', email: `tested@${domain}` }
+  const back = await visitor.authorize(await visitor.open(path))
+  expect((await visitor.request(back.pathname + back.search)).status).toBe(200)
+  const tried = 'SELECT id FROM connections WHERE slug = $1 AND tried_at IS NOT NULL'
+  const [connection] = await database.sql(tried, [slug])
+
+  provider.person = { sub: 'rejected', email: 'rejected@example.com' }
+  for (const times of [1, 2]) {
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBe('no_access')
+    const rejected =
+      'SELECT 1 FROM rejected_sign_ins WHERE connection_id = $1 AND count >= $2'
+    expect(await count(rejected, connection!.id, times)).toBe(1)
+  }
 }
 
 /** Signs a browser in at a client, and uses its tokens. Returns the used code. */
@@ -224,6 +244,7 @@ async function useServer(): Promise<void> {
   const resetMailSent = `SELECT 1 FROM mails WHERE user_id = $1 AND kind = 'reset' AND sent_at IS NOT NULL`
   await expect.poll(() => count(resetMailSent, user!.id)).toBe(1)
   await signInThroughConnection()
+  await tryConnection()
   expect(
     (await documentedFetch(`${server.url}/api/health/ready`, { headers })).status,
   ).toBe(200)

@@ -103,6 +103,7 @@ test('in trial, passwords and sessions stay, and the provider can sign users in'
   expect(added.stdout).toContain(
     `In trial: passwords and sessions stay.
 But this provider can already sign users of ${domain} in.
+To test it: npm run connections -- try ${newSlug}
 When it works: npm run connections -- activate ${newSlug}
 `,
   )
@@ -114,7 +115,7 @@ When it works: npm run connections -- activate ${newSlug}
   expect([early.code, early.stdout, early.stderr]).toEqual([
     2,
     '',
-    `Nobody has signed in through ${newSlug} yet. To go on anyway: --untested\n`,
+    `Nobody has signed in through ${newSlug} yet. npm run connections -- try ${newSlug}. To go on anyway: --untested\n`,
   ])
   expect(await signIn(url, newSlug, ada.email), 'a pilot user').toBeNull()
   expect([await bob.canSignIn(), await bob.isSignedIn()]).toEqual([true, true])

@@ -30,6 +30,7 @@ const tables = [
   ...[
     'password_attempts',
     'recovery_codes',
+    'rejected_sign_ins',
     'reset_tokens',
     'second_factors',
     'sessions',
@@ -259,8 +260,8 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes a
   const readRows = async () => {
     const rows: Record<string, unknown[]> = {}
     for (const table of given) {
-      const ofSessions = table === 'sessions' ? ',browser_hash' : ''
-      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password${ofSessions}}'::text[]`
+      const ofTable = { sessions: ',browser_hash', sso_attempts: ',is_try,issuer' }[table]
+      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password${ofTable ?? ''}}'::text[]`
       const read = await database.sql(
         `SELECT ${columns} AS row FROM ${table} AS row ORDER BY 1`,
       )
@@ -292,6 +293,9 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes a
   expect(await database.sql(live)).toHaveLength(6)
   expect(
     await database.sql('SELECT FROM connections WHERE tried_at IS NULL'),
+  ).toHaveLength(3)
+  expect(
+    await database.sql('SELECT FROM sso_attempts WHERE NOT is_try AND issuer IS NULL'),
   ).toHaveLength(3)
 
   const server = await serverWith({ DATABASE_URL: database.url() })

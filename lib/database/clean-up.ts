@@ -15,6 +15,7 @@ const tables = {
   reset_tokens: ['expires_at', retentionSeconds],
   sessions: ['expires_at', retentionSeconds],
   sso_attempts: ['expires_at', 60 * 60], // until then, the log distinguishes expired sign-ins from forged ones
+  rejected_sign_ins: ['last_at', 7 * 24 * 60 * 60],
   mails: ['requested_at', retentionSeconds], // retries and caps need only the emails of one day
   password_attempts: ['expires_at', 0], // the end of the window
   logout_notices: ['requested_at', 24 * 60 * 60], // the last attempt is 71 minutes later

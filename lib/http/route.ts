@@ -74,7 +74,7 @@ export type AddToLog = (
       | 'advice',
       string
     >
-  >,
+  > & { try?: true },
 ) => void
 
 /** A route, its operation, and whether a request may use it. */

@@ -13,6 +13,7 @@ export const cookieNames = [
   'enrolment',
   'ask',
   'again',
+  'try',
 ] as const
 
 type CookieName = (typeof cookieNames)[number]

@@ -18,19 +18,20 @@ const unsolicitedPerMinute = 3
 
 /**
  * Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have
- * been validated.
+ * been validated. A test (`isTest`) signs nobody in.
  */
 export async function startAttempt(
-  connectionId: string,
+  { id, settings }: { id: string; settings: { issuer: string } },
   browser: string,
   next: string | null,
+  isTest = false,
 ) {
   const state = newSecret()
   const { kid } = env().SESSION_SIGNING_KEYS
 
   await prisma().$executeRaw`
-    INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
-    VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
+    INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, is_try, issuer, expires_at)
+    VALUES (${hashSecret(state)}, ${id}, ${hashSecret(browser)}, ${next}, ${kid}, ${isTest}, ${settings.issuer},
             now() + make_interval(secs => ${lifetimes.signIn}))`
 
   deleteExpired('sso_attempts', 4).catch(() => {}) // a later start deletes the rest
@@ -59,8 +60,13 @@ type Presented = {
   state: string | null
   connectionId: string
   browser: string | null
+  testBrowser?: string | null // the ID of the browser for tests, which have their own
   mayLackCookies?: boolean // for a cross-site POST. Then bind the code to `browserHash`.
+  onlyTests?: boolean // because the connection is disabled. The reason is then inexact.
 }
+
+/** A claimed sign-in. `issuer` is that of the connection when it began, if known. */
+export type ClaimedAttempt = Awaited<ReturnType<typeof claimAttempt>>
 
 /**
  * Uses up a sign-in. Throws SignInRejected if it is invalid, or if the browser or the
@@ -70,24 +76,21 @@ export async function claimAttempt({
   state,
   connectionId,
   browser,
+  testBrowser = null,
   mayLackCookies,
+  onlyTests = false,
 }: Presented) {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
 
   const stateHash = hashSecret(state)
-  const browserHash = browser ? hashSecret(browser) : null
-  const isBrowser =
-    mayLackCookies && browserHash === null
-      ? Prisma.sql`true`
-      : Prisma.sql`(browser_hash = ${browserHash}) IS TRUE`
+  const isBrowser = matchBrowser(browser, testBrowser, mayLackCookies)
+  const isAllowed = onlyTests ? Prisma.sql`AND is_try` : Prisma.empty
 
-  const [row] = await prisma().$queryRaw<
-    { next: string | null; kid: string; browserHash: Uint8Array }[]
-  >`
+  const [row] = await prisma().$queryRaw<ClaimedRow[]>`
     UPDATE sso_attempts SET claimed_at = now()
     WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
-      AND claimed_at IS NULL AND ${isUnexpired}
-    RETURNING next, kid, browser_hash AS "browserHash"`
+      AND claimed_at IS NULL AND ${isUnexpired} ${isAllowed}
+    RETURNING next, kid, browser_hash AS "browserHash", is_try AS "isTest", issuer`
 
   if (!row) throw await explainRejection(stateHash, connectionId, isBrowser)
 
@@ -96,20 +99,46 @@ export async function claimAttempt({
   return { ...deriveSecrets(state, kid), ...stored }
 }
 
+type ClaimedRow = {
+  next: string | null
+  kid: string
+  browserHash: Uint8Array
+  isTest: boolean
+  issuer: string | null
+}
+
+/** A condition on an attempt: whether this browser began it. */
+function matchBrowser(
+  browser: string | null,
+  testBrowser: string | null,
+  mayLackCookies = false,
+): Prisma.Sql {
+  const browserHash = browser ? hashSecret(browser) : null
+  if (mayLackCookies && browserHash === null) return Prisma.sql`true`
+  if (testBrowser === null) return Prisma.sql`(browser_hash = ${browserHash}) IS TRUE`
+
+  const testHash = hashSecret(testBrowser)
+  return Prisma.sql`(browser_hash = ${browserHash} OR is_try AND browser_hash = ${testHash}) IS TRUE`
+}
+
 /** Returns an error with the reason why a claim failed, and the destination if this browser began the sign-in. */
 async function explainRejection(
   stateHash: Uint8Array,
   connectionId: string,
   isBrowser: Prisma.Sql,
 ) {
-  const [row] = await prisma().$queryRaw<{ check: string; next: string | null }[]>`
-    SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection' WHEN NOT ${isBrowser} THEN 'state_browser'
+  const [row] = await prisma().$queryRaw<
+    { check: string; next: string | null; isTest: boolean }[]
+  >`
+    SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection'
+        WHEN is_try AND claimed_at IS NOT NULL THEN 'state_used' WHEN NOT ${isBrowser} THEN 'state_browser'
         WHEN claimed_at IS NOT NULL THEN 'state_used' ELSE 'state_expired' END AS check,
-      CASE WHEN connection_id = ${connectionId} AND ${isBrowser} THEN next END AS next
+      CASE WHEN connection_id = ${connectionId} AND ${isBrowser} THEN next END AS next, is_try AS "isTest"
     FROM sso_attempts WHERE state_hash = ${stateHash}`
 
   const rejection = new SignInRejected(row?.check ?? 'state_unknown', 'attempt_invalid')
   rejection.next = row?.next ?? null
+  rejection.isTest = row?.isTest ?? false
 
   return rejection
 }

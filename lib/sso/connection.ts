@@ -34,21 +34,44 @@ export function isSaml<Known extends Connection>(
 
 /** Returns the enabled connection with a slug, or null. The slug may be any text. */
 export async function findConnection(slug: string): Promise<Connection | null> {
+  const found = await findRow(slug)
+  return found && !found.disabledAt ? parseRow(found) : null
+}
+
+/** A connection that can be disabled. Test sign-ins work nevertheless. */
+export type FoundConnection = Connection & { isDisabled: boolean }
+
+/**
+ * Returns the connection with a slug, enabled or not, or null. Null too if it is disabled
+ * and its settings are invalid.
+ */
+export async function findAnyConnection(slug: string): Promise<FoundConnection | null> {
+  const found = await findRow(slug)
+  if (!found) return null
+
+  const isDisabled = found.disabledAt !== null
+  if (isDisabled && !isUsable(found)) return null
+
+  return { ...parseRow(found), isDisabled }
+}
+
+type FoundRow = Omit<Row, 'listed' | 'triedAt' | 'createdAt'>
+
+async function findRow(slug: string): Promise<FoundRow | null> {
   if (!slugPattern.test(slug)) return null
 
-  const row = await prisma().connection.findFirst({
-    where: { slug, disabledAt: null },
-    omit: { listed: true, disabledAt: true, triedAt: true, createdAt: true },
+  return prisma().connection.findFirst({
+    where: { slug },
+    omit: { listed: true, triedAt: true, createdAt: true },
   })
+}
 
-  if (!row) return null
+function parseRow({ kind, settings, disabledAt: _, ...row }: FoundRow): Connection {
+  return { ...row, settings: parseSettings(row.slug, { ...(settings as object), kind }) }
+}
 
-  const { kind, settings, ...connection } = row
-
-  return {
-    ...connection,
-    settings: parseSettings(slug, { ...(settings as object), kind }),
-  }
+function isUsable({ kind, settings }: FoundRow): boolean {
+  return ConnectionSettings.safeParse({ ...(settings as object), kind }).success
 }
 
 /**

@@ -90,6 +90,20 @@ export async function decide(
   return found ? { outcome: 'link', userId: found.userId } : { outcome: 'create' }
 }
 
+/**
+ * Returns what the sign-in of a verified account would do now. Changes nothing. Throws
+ * SignInRejected if the address can't be used.
+ */
+export async function foresee(
+  connection: Connection,
+  identity: Subject,
+  contact: () => Promise<Contact>,
+): Promise<Decision> {
+  return decide(prisma(), connection, identity, async () =>
+    checkEmail(connection, await contact()),
+  )
+}
+
 function decideKnown({ userId, isDisabled }: KnownUser): Known {
   if (userId === null) return new SignInRejected('subject_unlinked', 'no_access')
   if (isDisabled) return new SignInRejected('user_disabled', 'no_access')

@@ -5,6 +5,7 @@ import type { NewConnection } from './manage/connections'
 import type { Ask } from './next-sign-in'
 import type { SignInRejected } from './rejection'
 import type { Secrets } from './secrets'
+import type { Trace } from './trace'
 
 export type Authenticated = {
   identity: Subject
@@ -46,11 +47,13 @@ export type ProviderSignIn<Kind extends Connection = Connection> = {
   authorize(connection: Kind, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
   /**
    * Verifies the response to a claimed sign-in with these secrets. Throws SignInRejected.
+   * A test passes `trace`, and gets fresh metadata.
    */
   authenticate(
     connection: Kind,
     response: URLSearchParams,
     secrets: AttemptSecrets,
+    trace?: Trace,
   ): Promise<Authenticated>
 }
 

@@ -23,6 +23,9 @@ export class SignInRejected extends Error {
   // the name at the provider. Show it to the user, but never log it.
   account: string | undefined
   next: string | null = null // the destination, if this browser began the sign-in
+  // the account, if the response of the provider was verified
+  identity: { issuer: string; subject: string } | undefined
+  isTest = false // the attempt was a test
 
   constructor(
     readonly check: string,

@@ -1,6 +1,12 @@
 import { emailDomain, emailForms } from '../contract/email-address'
 import { mayUsePassword } from '../database/domain-rules'
-import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
+import {
+  dateFromEpoch,
+  Prisma,
+  prisma,
+  type Transaction,
+  transaction,
+} from '../database/prisma'
 import { endSessionsOfUser } from '../session/revoke'
 
 const rowsAtOnce = 10_000
@@ -157,9 +163,22 @@ export async function deleteUser(
   return transaction(async (tx) => {
     const sessions = await endSessionsOfUser(tx, userId)
     const identities = await tx.identity.count({ where: { userId } })
+    await deleteRejected(tx, userId)
     await tx.user.delete({ where: { id: userId } })
+
     return { sessions, identities }
   })
+}
+
+/** Deletes the rejected sign-ins of a user's accounts, and those with the address. */
+async function deleteRejected(tx: Transaction, userId: string): Promise<void> {
+  const { email } = await tx.user.findUniqueOrThrow({ where: { id: userId } })
+  const addresses = emailForms(email) ?? [email]
+
+  await tx.$executeRaw`
+    DELETE FROM rejected_sign_ins
+    WHERE email = ANY (${addresses}) OR (connection_id, issuer, subject) IN (
+      SELECT connection_id, issuer, subject FROM identities WHERE user_id = ${userId})`
 }
 
 /**

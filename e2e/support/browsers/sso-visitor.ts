@@ -99,6 +99,7 @@ type Line = {
   check?: string
   advice?: string
   userId?: string
+  try?: true
   status: number
   route: string
   code?: string

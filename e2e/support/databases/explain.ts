@@ -52,11 +52,15 @@ import { endOtherSessions, endSessions, noticeClients } from '../../../lib/sessi
 import { readRefreshToken, verifySessionToken } from '../../../lib/session/tokens'
 import { claimAttempt, rejectLoop, startAttempt } from '../../../lib/sso/attempt'
 import {
+  type Connection,
   findConnection,
   findConnectionByEmail,
   listSignInChoices,
 } from '../../../lib/sso/connection'
 import { findOrLinkUser } from '../../../lib/sso/identity'
+import { recordRejected } from '../../../lib/sso/rejected'
+import { SignInRejected } from '../../../lib/sso/rejection'
+import { testSignIn } from '../../../lib/sso/test-sign-in'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
 import { explainWidgetToken, findPresentedWidget } from '../../../lib/widget/session'
 import { caller } from './password-user'
@@ -235,8 +239,8 @@ async function signIn(): Promise<void> {
   await listSignInChoices()
   await findConnectionByEmail(email)
   const connection = (await findConnection('acme'))!
-  const { state } = await startAttempt(connection.id, 'browser', null)
-  const overSaml = await startAttempt(connection.id, 'browser', null)
+  const { state } = await startAttempt(connection, 'browser', null)
+  const overSaml = await startAttempt(connection, 'browser', null)
   await rejectLoop(connection.id, 'browser')
   for (const _ of ['claimed', 'used'])
     await claimAttempt({
@@ -258,6 +262,30 @@ async function signIn(): Promise<void> {
         isVerified: true,
       }),
     )
+  await useTests(connection)
+}
+
+/** Runs every statement of a test sign-in, and of a rejected one. */
+async function useTests(connection: Connection): Promise<void> {
+  const { issuer } = connection.settings
+  const provider = {
+    response: 'query',
+    authorize: async () => '',
+    authenticate: async () => ({
+      identity: { issuer, subject: email },
+      contact: async () => ({ email, isVerified: true }),
+    }),
+  } as const
+  const attempt = { connectionId: connection.id, browser: null, testBrowser: 'test' }
+  for (const onlyTests of [false, true]) {
+    const { state } = await startAttempt(connection, 'test', null, true)
+    const claimed = await claimAttempt({ ...attempt, state, onlyTests })
+    await testSignIn(connection, provider, new URLSearchParams(), claimed)
+  }
+
+  const rejection = new SignInRejected('identity_not_provisioned', 'no_access')
+  rejection.identity = { issuer, subject: 'rejected' }
+  for (const _ of ['stored', 'counted']) await recordRejected(connection.id, rejection)
 }
 
 run().then(

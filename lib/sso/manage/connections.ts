@@ -343,5 +343,6 @@ export async function linkUser(
     const identity = { connectionId: id, issuer, subject }
     await tx.identity.deleteMany({ where: { ...identity, userId: null } })
     await tx.identity.createMany({ data: [{ ...identity, userId }] })
+    await tx.rejectedSignIn.deleteMany({ where: identity })
   })
 }

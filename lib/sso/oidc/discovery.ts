@@ -5,6 +5,7 @@ import { clockToleranceSeconds } from '../clock'
 import type { OidcConnection } from '../connection'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets } from '../secrets'
+import type { Trace } from '../trace'
 import { oidcRejection } from './rejection'
 import { type OidcSettings, separatesTenants } from './settings'
 
@@ -120,6 +121,31 @@ export async function discover(connection: OidcConnection) {
   } catch (error) {
     throw oidcRejection(error, 'discovery')
   }
+}
+
+/**
+ * Fetches the metadata of a provider for a test, which must not see older ones. Traces the
+ * responses of its token and user info endpoints.
+ */
+export async function discoverTraced(
+  connection: OidcConnection,
+  trace: Trace,
+): Promise<Discovered> {
+  const client = await import('openid-client')
+  const { configuration, metadata } = await discover(connection)
+  const fetchResponse = configuration[client.customFetch]!
+  const { href: tokenUrl } = new URL(metadata.token_endpoint!)
+
+  configuration[client.customFetch] = async (url, options) => {
+    const response = await fetchResponse(url, options)
+    if (url !== metadata.jwks_uri) {
+      const from = url === tokenUrl ? 'token' : 'userInfo'
+      trace({ from, body: await response.clone().text() })
+    }
+    return response
+  }
+
+  return { configuration, metadata }
 }
 
 /**

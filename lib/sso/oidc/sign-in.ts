@@ -6,8 +6,9 @@ import { pickSoleAddress } from '../email'
 import type { Ask } from '../next-sign-in'
 import type { ProviderSignIn } from '../provider'
 import { SignInRejected } from '../rejection'
+import type { Trace } from '../trace'
 import { ssoUrl } from '../urls'
-import { loadDiscovery } from './discovery'
+import { discoverTraced, loadDiscovery } from './discovery'
 import { oidcRejection, readProviderError } from './rejection'
 import { isEntra, isGoogle, type OidcSettings, requestedScope } from './settings'
 
@@ -65,9 +66,12 @@ export const authenticate: OidcSignIn['authenticate'] = async (
   connection,
   fields,
   secrets,
+  trace,
 ) => {
   const client = await import('openid-client')
-  const { configuration, metadata } = await loadDiscovery(connection)
+  const { configuration, metadata } = trace
+    ? await discoverTraced(connection, trace)
+    : await loadDiscovery(connection)
   const response = new URL(ssoUrl(connection.slug, 'callback'))
   response.search = fields.toString()
 
@@ -80,18 +84,22 @@ export const authenticate: OidcSignIn['authenticate'] = async (
     })
 
     const claims = tokens.claims()!
-    checkClaims(claims, connection.settings)
+    trace?.({ isVerified: true })
+    checkAudience(claims, connection.settings)
 
     const { iss: issuer, sub } = claims
     const subject = isEntra(issuer) ? claims.oid : sub
     if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
 
+    const identity = { issuer, subject }
+    checkTenant(claims, connection.settings, identity)
+
     const userInfo = () => client.fetchUserInfo(configuration, tokens.access_token, sub)
-    const contact = () => readContact(claims, userInfo, metadata, connection)
+    const contact = () => readContact(claims, userInfo, metadata, connection, trace)
 
     return {
-      identity: { issuer, subject },
+      identity,
       contact,
       account: accountIn(claims),
       amr: readAmr(claims),
@@ -106,20 +114,25 @@ type Claims = Record<string, unknown>
 type UserInfo = () => Promise<Claims>
 
 /** Makes the checks that openid-client does not make. */
-function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void {
-  const { azp, iat, tid } = claims
-
+function checkAudience({ azp, iat }: Claims, { clientId }: OidcSettings): void {
   // openid-client checks azp only if there are several audiences
   if (azp !== undefined && azp !== clientId)
     throw new SignInRejected('id_token_azp', 'response_invalid')
   if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
     throw new SignInRejected('id_token_iat', 'response_invalid')
+}
 
-  if (tenants && !tenants.some((tenant) => isSameId(tenant, tid))) {
-    const rejection = new SignInRejected('id_token_tid', 'no_access')
-    rejection.account = accountIn(claims)
-    throw rejection
-  }
+function checkTenant(
+  claims: Claims,
+  { tenants }: OidcSettings,
+  identity: { issuer: string; subject: string },
+): void {
+  if (!tenants || tenants.some((tenant) => isSameId(tenant, claims.tid))) return
+
+  const rejection = new SignInRejected('id_token_tid', 'no_access')
+  rejection.account = accountIn(claims)
+  rejection.identity = identity
+  throw rejection
 }
 
 function isSameId(one: string, other: unknown): boolean {
@@ -160,6 +173,7 @@ async function readContact(
   userInfo: UserInfo,
   metadata: ServerMetadata,
   { slug, settings }: OidcConnection,
+  trace?: Trace,
 ) {
   const { issuer, userinfo_endpoint: endpoint } = metadata
   const { emailClaim = 'email', trustClaim, tenantDomains, requireVerified } = settings
@@ -172,7 +186,7 @@ async function readContact(
   if (endpoint && (!hasAddress || (requireVerified && !hasVerdict)))
     documents.push(await readUserInfo(userInfo))
   else if (endpoint && !hasVerdict)
-    documents.push(await readFurtherUserInfo(userInfo, slug))
+    documents.push(await readFurtherUserInfo(userInfo, slug, trace))
 
   const { email, isVerified } = readEmail(documents, emailClaim)
   const isAffirmed =
@@ -200,10 +214,16 @@ async function readUserInfo(userInfo: UserInfo): Promise<Claims> {
 }
 
 /** Returns no claims if the user info can't be read: the ID token has an address. */
-async function readFurtherUserInfo(userInfo: UserInfo, slug: string): Promise<Claims> {
+async function readFurtherUserInfo(
+  userInfo: UserInfo,
+  slug: string,
+  trace?: Trace,
+): Promise<Claims> {
   try {
     return await readUserInfo(userInfo)
   } catch (error) {
+    if (trace) return {}
+
     const failed = { connection: slug, check: (error as SignInRejected).check }
     log.warn(failed, 'the user info could not be read: the ID token alone is used')
     return {}

@@ -1,6 +1,7 @@
 import type { SamlConnection } from '../connection'
 import type { ProviderSignIn } from '../provider'
 import { decryptSecrets } from '../secrets'
+import type { Trace } from '../trace'
 import { readIdentity } from './assertion'
 import { decryptAssertion } from './encryption'
 import { nameIdFormats, readPublicSettings } from './metadata'
@@ -59,15 +60,19 @@ export async function verifyResponse(
   settings: ServiceProviderSettings,
   posted: string,
   claim: { requestId: string },
+  trace?: Trace,
 ) {
   const { acsUrl, entityId, issuer, signed: wanted, emailAttribute } = settings
   const expected = { acsUrl, entityId, issuer, requestId: claim.requestId }
 
   const xml = decodeResponse(posted)
-  const response = checkResponse(parseXml(xml), expected)
+  const root = parseXml(xml)
+  trace?.({ part: 'response', element: root })
+  const response = checkResponse(root, expected)
 
   const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings) : null
   const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
+  trace?.({ part: 'assertion', element: assertion })
   const signed = {
     response: response.isSigned,
     assertion: checkAssertionForm(assertion, expected),
@@ -79,7 +84,9 @@ export async function verifyResponse(
   ensure(signed.response || mayLackResponse, 'saml_unsigned')
   ensure(signed.assertion || mayLackAssertion, 'saml_unsigned')
 
-  const verified = parseXml(await readSigned(settings, xml, decrypted, signed))
+  const verified = parseXml(await readSigned(settings, xml, decrypted, signed, trace))
+  trace?.({ isVerified: true })
+
   return readIdentity(verified, expected, emailAttribute)
 }
 
@@ -97,13 +104,20 @@ async function readSigned(
   posted: string,
   decrypted: string | null,
   signed: Signed,
+  trace?: Trace,
 ): Promise<string> {
   const library = await import('@node-saml/node-saml/lib/xml.js')
-  const verify = (xml: string, path: string) =>
-    verifySignature(library, xml, path, settings.certificates)
+  const { certificates } = settings
+  const verify = async (part: keyof Signed, xml: string, path: string) => {
+    const verified = await verifySignature(library, xml, path, certificates)
+    await traceCertificate(trace, part, certificates, (certificate) =>
+      verifySignature(library, xml, path, [certificate]),
+    )
+    return verified
+  }
 
   try {
-    const response = signed.response ? await verify(posted, '/*') : posted
+    const response = signed.response ? await verify('response', posted, '/*') : posted
 
     // decrypted again from the signed bytes
     const inside =
@@ -113,8 +127,8 @@ async function readSigned(
 
     if (!signed.assertion)
       return inside ?? String(await selectElement(library, response, assertionPath))
-    if (inside === null) return await verify(posted, assertionPath)
-    return await verify(inside, '/*')
+    if (inside === null) return await verify('assertion', posted, assertionPath)
+    return await verify('assertion', inside, '/*')
   } catch (error) {
     if (error instanceof SamlRejected) throw error
 
@@ -122,6 +136,20 @@ async function readSigned(
     const isInvalid = /^Invalid signature/.test((error as Error).message)
     throw new SamlRejected(isInvalid ? 'saml_signature' : 'saml_library')
   }
+}
+
+/** Traces which of the certificates verifies a signature. Does nothing in real sign-ins. */
+async function traceCertificate(
+  trace: Trace | undefined,
+  signed: keyof Signed,
+  certificates: string[],
+  verifyWith: (certificate: string) => Promise<string>,
+): Promise<void> {
+  for (const certificate of trace ? certificates : [])
+    await verifyWith(certificate).then(
+      () => trace?.({ signed, certificate }),
+      () => {},
+    )
 }
 
 /** Returns the XML that the signature of an element covers. */
@@ -153,10 +181,11 @@ export const samlSignIn: ProviderSignIn<SamlConnection> = {
       relayState,
       forceAuthn: ask !== null,
     }),
-  authenticate: async (connection, response, secrets) =>
+  authenticate: async (connection, response, secrets, trace) =>
     verifyResponse(
       await decryptKeys(connection),
       response.get('SAMLResponse') ?? '',
       secrets,
+      trace,
     ),
 }

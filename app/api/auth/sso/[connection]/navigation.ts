@@ -4,15 +4,22 @@ import { type AddToLog, route, seeOther } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log/log'
 import { readBrowser } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
-import { claimAttempt } from '@/lib/sso/attempt'
+import { type ClaimedAttempt, claimAttempt } from '@/lib/sso/attempt'
 import { warnAboutClock } from '@/lib/sso/clock'
 import { issueIdentityCode } from '@/lib/sso/code'
-import { type Connection, createStartPath, findConnection } from '@/lib/sso/connection'
+import {
+  type Connection,
+  createStartPath,
+  type FoundConnection,
+  findAnyConnection,
+} from '@/lib/sso/connection'
 import { type Contact, findOrLinkUser } from '@/lib/sso/identity'
 import { loadSignIn } from '@/lib/sso/kinds'
 import { createAskCookie } from '@/lib/sso/next-sign-in'
 import type { Authenticated, ProviderSignIn } from '@/lib/sso/provider'
+import { recordRejected } from '@/lib/sso/rejected'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
+import { deleteTestCookie, readTestBrowser } from '@/lib/sso/test-link'
 
 /**
  * The destination of the user. Set it as soon as it is known, so that an error page gets
@@ -24,7 +31,7 @@ type ReturnTo = { next: string | null }
 type Work = (signIn: SignIn) => Promise<string | Response>
 export type SignIn = {
   request: Request
-  connection: Connection
+  connection: FoundConnection
   provider: ProviderSignIn
   returnTo: ReturnTo
   addToLog: AddToLog
@@ -33,7 +40,8 @@ export type SignIn = {
 
 /**
  * Returns handlers that redirect to the URL from `work` or to an error page, or respond
- * with its page. `response`: how the provider responds.
+ * with its page. `response`: how the provider responds. `work` gets disabled connections
+ * too, because tests work on them: it calls `requireEnabled` for anything else.
  */
 export function ssoRoute(
   definition: { name: string; method: 'GET' | 'POST' },
@@ -46,7 +54,7 @@ export function ssoRoute(
     const returnTo: ReturnTo = { next: null }
 
     try {
-      const connection = await findConnection(slug)
+      const connection = await findAnyConnection(slug)
       if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
 
       addToLog({ connection: connection.slug })
@@ -85,6 +93,11 @@ export function ssoRoute(
   })
 }
 
+/** Throws SignInRejected if a connection is disabled. */
+export function requireEnabled({ isDisabled }: FoundConnection): void {
+  if (isDisabled) throw new SignInRejected('connection', 'connection_unavailable')
+}
+
 /** Returns why a sign-in was rejected, and logs it. Any other error is `unavailable`. */
 function toSignInError(thrown: unknown, addToLog: AddToLog): SignInRejected {
   if (thrown instanceof SignInRejected) {
@@ -112,21 +125,34 @@ export function readDestination(given: string | null): string | null {
 
 /**
  * Uses up the sign-in attempt of a response. Returns the URL of the landing page, with a
- * code for the browser.
+ * code for the browser. For a test, returns the page with its result.
  */
 export async function finishSignIn(
   signIn: SignIn,
   response: URLSearchParams,
   state: string | null,
-): Promise<string> {
-  const { connection, provider, returnTo, addToLog } = signIn
+): Promise<string | Response> {
+  const { connection, provider, returnTo, addToLog, setCookies } = signIn
 
   const claimed = await claim(signIn, response, state)
-  returnTo.next = claimed.next
+  if (claimed instanceof Response) return claimed
 
-  const authenticated = await provider.authenticate(connection, response, claimed)
-  warnAboutClock(connection.slug, authenticated.issuedAt)
-  const userId = await findUser(connection, authenticated)
+  if (claimed.isTest) {
+    setCookies([deleteTestCookie()])
+    const { finishTest } = await import('./test-sign-in')
+    return finishTest({ connection, provider, addToLog }, response, claimed)
+  }
+
+  returnTo.next = claimed.next
+  if (claimed.issuer !== null && claimed.issuer !== connection.settings.issuer)
+    throw new SignInRejected('connection_changed', 'attempt_invalid')
+
+  const { userId, authenticated } = await recordRejection(connection, async () => {
+    const authenticated = await provider.authenticate(connection, response, claimed)
+    warnAboutClock(connection.slug, authenticated.issuedAt)
+
+    return { userId: await findUser(connection, authenticated), authenticated }
+  })
 
   const { identity, sessionEnd, amr } = authenticated
   const { secret: code } = await issueIdentityCode(userId, connection.id, identity, {
@@ -143,23 +169,56 @@ export async function finishSignIn(
 
 /**
  * Claims the attempt. If that fails, an error that the provider sent is the reason, and
- * starting again would only repeat it. Uses nothing else of such a response.
+ * starting again would only repeat it. Uses nothing else of such a response. In a test,
+ * returns a page.
  */
 async function claim(
-  { request, connection, provider }: SignIn,
+  { request: { headers }, connection, provider, addToLog }: SignIn,
   response: URLSearchParams,
   state: string | null,
-) {
+): Promise<ClaimedAttempt | Response> {
+  const testBrowser = readTestBrowser(headers, connection)
+
   try {
     return await claimAttempt({
       state,
       connectionId: connection.id,
-      browser: readBrowser(request.headers),
+      browser: readBrowser(headers),
+      testBrowser,
       mayLackCookies: provider.response === 'form',
+      onlyTests: connection.isDisabled,
     })
   } catch (thrown) {
-    const isRejected = thrown instanceof SignInRejected
-    throw (isRejected && provider.readError?.(response)) || thrown
+    if (!(thrown instanceof SignInRejected)) throw thrown
+
+    const rejection = provider.readError?.(response) ?? thrown
+    if (!thrown.isTest && testBrowser === null) {
+      requireEnabled(connection)
+      throw rejection
+    }
+
+    const { showRejection } = await import('./test-sign-in')
+    return showRejection(connection, rejection, addToLog, response)
+  }
+}
+
+/** Runs `work`. Stores its rejection for operators, if the account is known. */
+async function recordRejection<Result>(
+  { id }: Connection,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (thrown instanceof SignInRejected)
+      await recordRejected(id, thrown).catch((error) =>
+        log.error(
+          { cause: describeCause(error) },
+          'a rejected sign-in could not be stored',
+        ),
+      )
+
+    throw thrown
   }
 }
 
@@ -183,6 +242,7 @@ async function findUser(
     if (thrown instanceof SignInRejected) {
       const known = await contact().catch(() => null)
       thrown.account = known?.email ?? account
+      thrown.identity = identity
     }
     throw thrown
   }

@@ -6,7 +6,13 @@ import { readForm } from '@/lib/http/body'
 import { createStartPath } from '@/lib/sso/connection'
 import { createAgainCookie } from '@/lib/sso/next-sign-in'
 import { isLogoutMessage } from '@/lib/sso/saml/logout'
-import { finishSignIn, readDestination, type SignIn, ssoRoute } from '../navigation'
+import {
+  finishSignIn,
+  readDestination,
+  requireEnabled,
+  type SignIn,
+  ssoRoute,
+} from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
@@ -25,6 +31,8 @@ const responses = ssoRoute(routes.finishSaml, 'form', async (signIn) => {
   }
 
   const landing = await finishSignIn(signIn, form, state)
+  if (landing instanceof Response) return landing
+
   setCookies([createAgainCookie(false)])
 
   return landing
@@ -49,11 +57,12 @@ export const GET: typeof responses.GET = (request, context) => {
 }
 
 /** Responds with a page that tells the user to sign out here, and starts no sign-in. */
-function refuseLogout({ request: { headers }, addToLog }: SignIn): Response {
+function refuseLogout({ request, connection, addToLog }: SignIn): Response {
+  requireEnabled(connection)
   addToLog({ check: 'saml_logout' })
 
   const nonce = randomBytes(16).toString('base64')
-  const html = substitutePage('singleLogoutPage', headers, nonce)
+  const html = substitutePage('singleLogoutPage', request.headers, nonce)
 
   return showPlainPage(html, nonce, 200, ["'self'"])
 }

@@ -15,6 +15,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     const { headers } = request
     const { searchParams } = new URL(request.url)
     const landing = await finishSignIn(signIn, searchParams, searchParams.get('state'))
+    if (landing instanceof Response) return landing
+
     setCookies([
       browserCookie(readBrowser(headers)),
       ...(hasBegunAgain(headers) ? [createAgainCookie(false)] : []),

@@ -12,7 +12,20 @@ import {
   hasBegunAgain,
   readAsk,
 } from '@/lib/sso/next-sign-in'
-import { landing, readDestination, type SignIn, ssoRoute } from '../navigation'
+import { SignInRejected } from '@/lib/sso/rejection'
+import {
+  deleteTestCookie,
+  hasTestCookie,
+  isTestToken,
+  readTestBrowser,
+} from '@/lib/sso/test-link'
+import {
+  landing,
+  readDestination,
+  requireEnabled,
+  type SignIn,
+  ssoRoute,
+} from '../navigation'
 
 /**
  * Starts a sign-in: sets the cookie that identifies the browser, and redirects it to the
@@ -33,6 +46,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     )
     const moved = urlAtPublicHost(headers, new URL(request.url))
     if (moved) return moved
+
+    const test = await beginTest(signIn, searchParams)
+    if (test) return test
+
+    requireEnabled(connection)
     if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
 
     const again = searchParams.get('again')
@@ -40,13 +58,49 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute(
     if (instead) return instead
 
     const { ask } = readAsk(headers)
-    const secrets = await startAttempt(connection.id, browser, returnTo.next)
+    const secrets = await startAttempt(connection, browser, returnTo.next)
     const url = await provider.authorize(connection, secrets, ask)
-    setCookies([browserCookie(browser), ...(ask ? [createAskCookie(null)] : [])])
+    setCookies([
+      browserCookie(browser),
+      ...(ask ? [createAskCookie(null)] : []),
+      ...(hasTestCookie(headers) ? [deleteTestCookie()] : []),
+    ])
 
     return url
   },
 )
+
+/**
+ * Returns where to go if this is a test, or if the response of a test did not refer to its
+ * request. Otherwise null. Such a test must not become a real sign-in.
+ */
+async function beginTest(
+  signIn: SignIn,
+  searchParams: URLSearchParams,
+): Promise<string | Response | null> {
+  const { request, connection, addToLog, setCookies } = signIn
+  const token = searchParams.get('try')
+
+  if (token !== null) {
+    const isValid = isTestToken(connection, token)
+    if (!isValid) requireEnabled(connection)
+
+    const { showInvalidLink, startTest } = await import('../test-sign-in')
+    return isValid ? startTest(signIn, setCookies) : showInvalidLink(connection, addToLog)
+  }
+
+  const isUnsolicited = searchParams.has('unsolicited')
+  if (!isUnsolicited && !searchParams.has('again')) return null
+  if (readTestBrowser(request.headers, connection) === null) return null
+
+  const check = isUnsolicited ? 'unsolicited' : 'state_unknown'
+  const { showRejection } = await import('../test-sign-in')
+  return showRejection(
+    connection,
+    new SignInRejected(check, 'response_invalid'),
+    addToLog,
+  )
+}
 
 /**
  * Returns where to go instead of to the provider, after a sign-in that could not be

@@ -1,0 +1,178 @@
+import { escapeHtml } from '@/lib/brand/escape-html'
+import { plainPage } from '@/lib/brand/plain-page'
+import { explainCheck } from '@/lib/sso/check-meanings'
+import { advice } from '@/lib/sso/rejection'
+import type { Report } from '@/lib/sso/test-sign-in'
+import { textsIn } from '@/lib/texts/language'
+
+const maxValues = 100
+const maxCharacters = 500
+const noticeableSeconds = 60
+
+const styles = `
+body{max-width:46rem}
+h2{margin:1.5rem 0 .5rem;font-size:1.125rem}
+h3{margin:1rem 0 .25rem;font-size:1rem}
+ol,dl{margin:0;padding:0;list-style:none}
+dt{margin-block-start:.5rem;color:var(--ink-soft)}
+dd{margin:0;white-space:pre-wrap}
+code,dd{overflow-wrap:anywhere}
+.failed{font-weight:600}
+button{min-height:2.75rem;margin-block-start:.25rem;padding:0 1rem;border:1px solid var(--line);border-radius:var(--radius);\
+font:inherit;color:inherit;background:none;cursor:pointer}
+button:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}`
+
+// without scripts, the buttons stay hidden, and the values can be selected
+const copyScript = `for (const button of document.querySelectorAll('button')) {
+  button.hidden = false
+  button.onclick = async () => {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent)
+    button.textContent = 'Copied'
+  }
+}`
+
+/**
+ * Returns the page with the report of a test sign-in. Every value from the provider is
+ * escaped text. English only, because operators read it.
+ */
+export function reportPage(report: Report, nonce: string): string {
+  const main = [
+    `<p>This was a test of ${value(report.slug)}. Nobody was signed in, and nothing that the provider sent is stored.</p>`,
+    outcome(report),
+    checks(report),
+    account(report),
+    expected(report),
+    received(report),
+    `<script nonce="${nonce}">${copyScript}</script>`,
+  ]
+
+  const isRejected = 'check' in report.outcome
+  const title = isRejected ? 'The sign-in would be rejected' : 'The sign-in would work'
+
+  return plainPage(textsIn('en'), nonce, title, main.join(''), styles)
+}
+
+/** Returns the page for a link that can't start a test. */
+export function invalidTestPage(slug: string, nonce: string): string {
+  const text =
+    'The link has expired, was changed, or is for another connection. For a new one:'
+  const command = `npm run connections -- try ${slug}`
+
+  return plainPage(
+    textsIn('en'),
+    nonce,
+    'This link starts no test',
+    `<p>${text} <code>${escapeHtml(command)}</code></p>`,
+    styles,
+  )
+}
+
+/** Returns text from outside as HTML, without characters that change how it is shown. */
+function value(text: string): string {
+  const shown = [...text].slice(0, maxCharacters).join('')
+  const rest = shown.length < text.length ? ' …' : ''
+  const visible = shown.replace(/[^\P{C}\n\t]/gu, '\uFFFD')
+
+  return `<bdi translate="no">${escapeHtml(visible)}${rest}</bdi>`
+}
+
+const decisions = {
+  known: (email: string) => `Would sign in ${value(email)} (linked).`,
+  link: (email: string) => `Would link ${value(email)} to this account, and sign in.`,
+  create: (email: string) => `Would create ${value(email)}, and sign in.`,
+}
+
+function outcome({ outcome }: Report): string {
+  if ('decision' in outcome)
+    return `<p><strong>${decisions[outcome.decision](outcome.email)}</strong></p>`
+
+  const { check } = outcome
+  const meaning = explainCheck(check) ?? ''
+  const remedy = advice[check] ? `<p>${escapeHtml(advice[check])}</p>` : ''
+
+  return `<p><strong>Check: <code>${escapeHtml(check)}</code></strong></p><p>${escapeHtml(meaning)}</p>${remedy}`
+}
+
+function checks({ steps, aheadSeconds }: Report): string {
+  const items = steps.map(({ label, state }) => {
+    const style = state === 'failed' ? ' class="failed"' : ''
+    return `<li${style}>${escapeHtml(label)}: ${state}</li>`
+  })
+
+  return `<h2>Checks</h2><ol>${items.join('')}</ol>${clock(aheadSeconds)}`
+}
+
+function clock(aheadSeconds: number | null): string {
+  if (aheadSeconds === null) return ''
+
+  const seconds = Math.abs(aheadSeconds)
+  const direction = aheadSeconds < 0 ? 'behind' : 'ahead of'
+  const warning =
+    seconds > noticeableSeconds
+      ? ' Correct the wrong clock: 180 seconds are tolerated.'
+      : ''
+
+  return `<p>The clock of the provider is ${seconds} seconds ${direction} ours.${warning}</p>`
+}
+
+function account({ account }: Report): string {
+  if (!account) return ''
+
+  const { subject, issuer, email, source, isVerified, domain } = account
+  const entries: [string, string | null][] = [
+    ['subject', subject],
+    ['issuer', issuer],
+    ['email address', email],
+    ['where the address came from', source],
+    ['counts as verified', describeFlag(isVerified)],
+    ['domain', domain],
+  ]
+  const known = entries.flatMap(([name, text]) => (text === null ? [] : [[name, text]]))
+
+  return `<h2>Account</h2>${list(known as [string, string][])}`
+}
+
+function describeFlag(flag: boolean | null): string | null {
+  if (flag === null) return null
+  return flag ? 'yes' : 'no'
+}
+
+function expected({ expected }: Report): string {
+  if (expected.length === 0) return ''
+
+  const entries = expected.map(({ name, ours, received }) => {
+    const state = received.includes(ours) ? 'as expected' : 'other than expected'
+    const mark = received.length > 0 && name !== 'certificate' ? `, ${state}` : ''
+    const sent = received.slice(0, 10).map((each) => `<dd>${value(each)}</dd>`)
+
+    return `<h3>${escapeHtml(name)}</h3>
+<dl><dt>ours</dt><dd><span>${value(ours)}</span> <button type="button" hidden>Copy</button></dd>
+<dt>received${mark}</dt>${sent.join('') || '<dd>nothing</dd>'}</dl>`
+  })
+
+  return `<h2>Expected</h2>${entries.join('')}`
+}
+
+function received({ received, isVerified }: Report): string {
+  if (received.length === 0) return ''
+
+  let left = maxValues
+  const parts = received.map(({ from, values }) => {
+    const shown = values.slice(0, left) as [string, string][]
+    left -= shown.length
+    const omitted = values.length - shown.length
+    const rest = omitted > 0 ? `<p>And ${omitted} more values.</p>` : ''
+
+    return `<h3>${escapeHtml(from)}</h3>${list(shown)}${rest}`
+  })
+  const mark = isVerified ? '' : ' (not verified)'
+
+  return `<h2>Received${mark}</h2>${parts.join('')}`
+}
+
+function list(entries: [string, string][]): string {
+  const items = entries.map(
+    ([name, text]) => `<dt>${value(name)}</dt><dd>${value(text)}</dd>`,
+  )
+  return `<dl>${items.join('')}</dl>`
+}
