@@ -31,6 +31,8 @@ const tables = [
     'password_attempts',
     'recovery_codes',
     'reset_tokens',
+    'scim_tokens',
+    'scim_users',
     'second_factors',
     'sessions',
     'sso_attempts',
@@ -260,7 +262,7 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes a
     const rows: Record<string, unknown[]> = {}
     for (const table of given) {
       const ofSessions = table === 'sessions' ? ',browser_hash' : ''
-      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password${ofSessions}}'::text[]`
+      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password,disabled_by,provider_session${ofSessions}}'::text[]`
       const read = await database.sql(
         `SELECT ${columns} AS row FROM ${table} AS row ORDER BY 1`,
       )
