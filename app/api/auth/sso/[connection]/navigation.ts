@@ -128,12 +128,13 @@ export async function finishSignIn(
   warnAboutClock(connection.slug, authenticated.issuedAt)
   const userId = await findUser(connection, authenticated)
 
-  const { identity, sessionEnd, amr } = authenticated
+  const { identity, sessionEnd, amr, providerSession = null } = authenticated
   const { secret: code } = await issueIdentityCode(userId, connection.id, identity, {
     browserHash: claimed.browserHash,
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
     amr: amr ?? null,
+    providerSession,
   })
 
   addToLog({ userId })
