@@ -17,12 +17,20 @@ const columns = Prisma.sql`
   ARRAY[extract(epoch FROM created_at), extract(epoch FROM updated_at)]::float8[] AS times`
 
 /**
- * A condition on a row of `scim_users`: whether it is in the directory of a connection that
- * is live for the domain of the user.
+ * A condition on a row of `scim_users` that is found by another key. `IS TRUE` prevents
+ * plans that read all users of a connection.
  */
-function isOwn(connectionId: string): Prisma.Sql {
-  return Prisma.sql`connection_id = ${connectionId}::uuid
-    AND (SELECT ${ownsLive(connectionId)} FROM users WHERE users.id = user_id) IS TRUE`
+export function isOf(connectionId: string): Prisma.Sql {
+  return Prisma.sql`(connection_id = ${connectionId}::uuid) IS TRUE`
+}
+
+/**
+ * A condition on a row of `scim_users`: whether the connection is live for the domain of
+ * the user.
+ */
+function isOwned(connectionId: string): Prisma.Sql {
+  return Prisma.sql`(
+    SELECT ${ownsLive(connectionId)} FROM users WHERE users.id = user_id) IS TRUE`
 }
 
 /** Returns a user of a directory. Throws ScimError (404). */
@@ -43,7 +51,8 @@ export async function findUser(
   userId: string,
 ): Promise<StoredUser | null> {
   const [user] = await database.$queryRaw<StoredUser[]>`
-    SELECT ${columns} FROM scim_users WHERE user_id = ${userId}::uuid AND ${isOwn(connectionId)}`
+    SELECT ${columns} FROM scim_users
+    WHERE user_id = ${userId}::uuid AND ${isOf(connectionId)} AND ${isOwned(connectionId)}`
 
   return user ?? null
 }
@@ -54,11 +63,14 @@ export async function findUser(
  */
 export async function listUsers(connectionId: string, query: URLSearchParams) {
   const filter = query.get('filter')
-  const meets = filter === null ? Prisma.empty : toSql(parseFilter(filter))
+  const found =
+    filter === null
+      ? Prisma.sql`connection_id = ${connectionId}::uuid`
+      : Prisma.sql`${isOf(connectionId)} AND ${toSql(parseFilter(filter))}`
   const startIndex = readNumber(query, 'startIndex', 1, 1)
   const count = Math.min(maxCount, readNumber(query, 'count', maxCount, 0))
 
-  const where = Prisma.sql`${isOwn(connectionId)} ${meets}`
+  const where = Prisma.sql`${found} AND ${isOwned(connectionId)}`
   const [row] = await prisma().$queryRaw<{ total: number }[]>`
     SELECT count(*)::int AS total FROM scim_users WHERE ${where}`
   const users = await prisma().$queryRaw<StoredUser[]>`
@@ -82,16 +94,16 @@ function readNumber(
   return Math.min(maxIndex, Math.max(least, Number(text)))
 }
 
-/** Returns `AND` and a condition on a row of `scim_users` for each condition of a filter. */
+/** Returns the condition on a row of `scim_users` that a filter stands for. */
 function toSql(conditions: Condition[]): Prisma.Sql {
   const parts = conditions.map(({ path, value }) => {
     const name = nameAttribute(path)
     if (!name || typeof value !== 'string') throw invalidFilter()
 
-    return Prisma.sql`AND ${comparisons[name](value)}`
+    return comparisons[name](value)
   })
 
-  return Prisma.join(parts, ' ')
+  return Prisma.join(parts, ' AND ')
 }
 
 const comparisons = {

@@ -9,7 +9,7 @@ import { disable, type Effect, setActive } from './active'
 import { chooseAddress, outsideDomains } from './address'
 import { type Attributes, type Change, emptyAttributes } from './attributes'
 import { immutable, ScimError, taken, unknownUser } from './error'
-import { findUser, requireUser } from './find'
+import { findUser, isOf, requireUser } from './find'
 import { type StoredUser, toAttributes } from './resource'
 
 // The lock order is: address, domains, user. A first sign-in has the same order. A new
@@ -121,7 +121,8 @@ export async function removeUser(connectionId: string, userId: string): Promise<
     if (!user) return unknownUser()
 
     const changed = await disable(tx, connectionId, userId)
-    await tx.scimUser.deleteMany({ where: { connectionId, userId } })
+    await tx.$executeRaw`
+      DELETE FROM scim_users WHERE user_id = ${userId}::uuid AND ${isOf(connectionId)}`
 
     return { user, effects: ['deleted', ...changed] }
   })
@@ -193,7 +194,7 @@ async function isTaken(
   { isMember = false } = {},
 ): Promise<boolean> {
   const ofConnection = Prisma.sql`
-    SELECT user_id FROM scim_users WHERE connection_id = ${connectionId}::uuid AND`
+    SELECT user_id FROM scim_users WHERE ${isOf(connectionId)} AND`
   const rows = await tx.$queryRaw<{ userId: string }[]>`
     SELECT user_id AS "userId" FROM (
       ${ofConnection} lower(user_name COLLATE "C") = ${foldCase(userName)}
@@ -236,5 +237,5 @@ async function storeAttributes(
   await tx.$executeRaw`
     UPDATE scim_users SET user_name = ${userName}, external_id = ${externalId}, given_name = ${givenName},
       family_name = ${familyName}, display_name = ${displayName}, updated_at = now()
-    WHERE connection_id = ${connectionId}::uuid AND user_id = ${userId}::uuid`
+    WHERE user_id = ${userId}::uuid AND ${isOf(connectionId)}`
 }

@@ -26,13 +26,12 @@ CREATE TABLE "scim_users" (
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
-    CONSTRAINT "scim_users_pkey" PRIMARY KEY ("connection_id","user_id")
+    CONSTRAINT "scim_users_pkey" PRIMARY KEY ("user_id","connection_id")
 );
--- The collation C folds A–Z only.
-CREATE UNIQUE INDEX "scim_users_folded_user_name_key" ON "scim_users"("connection_id", lower("user_name" COLLATE "C"));
-CREATE UNIQUE INDEX "scim_users_connection_id_external_id_key" ON "scim_users"("connection_id", "external_id");
+-- The connection comes last, so that no plan reads all users of a directory. The collation C folds A–Z only.
+CREATE UNIQUE INDEX "scim_users_folded_user_name_key" ON "scim_users"(lower("user_name" COLLATE "C"), "connection_id");
+CREATE UNIQUE INDEX "scim_users_external_id_connection_id_key" ON "scim_users"("external_id", "connection_id");
 CREATE INDEX "scim_users_connection_id_created_at_user_id_idx" ON "scim_users"("connection_id", "created_at", "user_id");
-CREATE INDEX "scim_users_user_id_idx" ON "scim_users"("user_id");
 ALTER TABLE "scim_users" ADD CONSTRAINT "scim_users_connection_id_fkey" FOREIGN KEY ("connection_id") REFERENCES "connections"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 ALTER TABLE "scim_users" ADD CONSTRAINT "scim_users_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
