@@ -26,7 +26,7 @@ const libraries = {
   nodemailer: /class SMTPConnection/,
   undici: /Proxy uri is mandatory/,
   ioredis: /MaxRetriesPerRequestError/,
-  SCIM: /urn:ietf:params:scim:schemas:core:2\.0:ServiceProviderConfig/,
+  SCIM: /scim_tokens WHERE token_hash/,
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
 }
 
