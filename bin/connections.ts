@@ -29,6 +29,8 @@ const { listConnections, updateConnection } = connections
 const domainCommands = await import('./connection-domains')
 const { describeTrial, endPasswords, listDomains } = domainCommands
 const { printRejected, printTest } = await import('./connection-sign-ins')
+const directories = await import('./scim-tokens')
+const { countDisabled } = await import('../lib/scim/manage')
 const { prepareMove } = await import('../lib/sso/manage/prepare-move')
 const { logMove, readLinks } = await import('../lib/sso/manage/same-users')
 const { describeCertificate } = await import('../lib/sso/saml/certificates')
@@ -101,6 +103,7 @@ type Flags = ProviderFlags &
     >
   >
 
+type DirectoryFlags = { keep?: string; revoke?: string }
 type ActivateFlags = { domain?: string[]; from?: string; untested?: true }
 
 async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise<void> {
@@ -459,8 +462,10 @@ async function disable(slug: string): Promise<void> {
 
 async function remove(slug: string): Promise<void> {
   const connection = await requireStored(slug)
+  const disabled = await countDisabled(connection)
   const ended = await connections.removeConnection(connection)
   reportEnded(`Removed ${slug}.`, ended)
+  directories.reportDisabled(disabled)
   await reportWithoutWayIn(connection, true)
 }
 
@@ -534,6 +539,7 @@ async function show(slug: string): Promise<void> {
   const connection = await requireConnection(slug)
   const { settings } = (await loadSetup(connection)).describe(connection)
   console.log([summarize(connection), ...settings].join('\n'))
+  await directories.printTokens(connection)
   await printEntries(connection)
 }
 
@@ -647,6 +653,17 @@ program
   .command('re-encrypt')
   .description('encrypts all secrets with the first key of ENCRYPTION_KEY')
   .action(withDatabaseAsOwner(reencrypt))
+
+program
+  .command('scim-token <slug>')
+  .description('makes a token for the directory of a connection (SCIM), shown only once')
+  .option('--keep <time>', 'how long the old token works, such as 7d; by default not')
+  .option('--revoke <hint>', 'instead, revokes the token that ends with these characters')
+  .action(
+    withDatabaseAsOwner(async (slug: string, flags: DirectoryFlags) =>
+      directories.changeToken(await requireConnection(slug), flags),
+    ),
+  )
 
 program
   .command('list')

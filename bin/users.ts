@@ -287,7 +287,10 @@ async function show(email: string, { json }: Json): Promise<void> {
       JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }),
     )
 
-  console.log([user.email, user.id, ...describeState(user)].join('  '))
+  const by = details.disabledBy && `by the directory of ${details.disabledBy}`
+  console.log(
+    [user.email, user.id, ...describeState(user), ...(by ? [by] : [])].join('  '),
+  )
   console.log(
     `Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`,
   )

@@ -29,6 +29,7 @@ const rules: Record<string, string[]> = {
   'lib/user': [...base, 'lib/session', 'lib/usage-error'],
   'lib/widget': [...base, 'lib/usage-error'],
   'lib/client': [...base, 'lib/session', 'lib/outgoing', 'lib/usage-error'],
+  'lib/scim': [...base, 'lib/session', 'lib/user'],
   'lib/sso': [...base, 'lib/session', 'lib/code', 'lib/outgoing', 'lib/usage-error'],
   'lib/sso/oidc': ['lib/sso', ...base, 'lib/outgoing', 'lib/usage-error'],
   'lib/sso/saml': ['lib/sso', ...base, 'lib/outgoing', 'lib/usage-error'],

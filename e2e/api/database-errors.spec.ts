@@ -174,6 +174,9 @@ test('every constraint rejects invalid rows', async () => {
     widget_tokens_token_hash_is_sha256: [
       `INSERT INTO widget_tokens (widget_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],
+    scim_tokens_token_hash_is_sha256: [
+      `INSERT INTO scim_tokens (connection_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
+    ],
     client_secrets_secret_hash_is_sha256: [
       `INSERT INTO client_secrets (client_id, secret_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],

@@ -14,6 +14,13 @@ import {
 } from '../support/browsers/dashboard'
 import { errorOf, Visitor } from '../support/browsers/sso-visitor'
 import { testPath } from '../support/browsers/test-sign-in'
+import {
+  activation,
+  deactivation,
+  newPerson,
+  patchOf,
+  withToken,
+} from '../support/clients/directory'
 import { insertConnection } from '../support/databases/connection'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { totp } from '../support/databases/second-factor'
@@ -58,6 +65,7 @@ test.beforeAll(async () => {
     CRON_SECRET: cronSecret,
     PASSWORD_SIGN_IN: 'true',
     SECOND_FACTOR: 'true',
+    SCIM: 'true',
     DATABASE_POOL_SIZE: '1',
   })
   await insertConnection(database.sql, slug, domain, provider)
@@ -126,6 +134,25 @@ async function useClient(
   ).toBe(200)
 
   return code
+}
+
+/** Sends the requests of the directory of the connection. */
+async function useDirectory(): Promise<void> {
+  const token = keepSecret(`scim_${randomBytes(32).toString('base64url')}`)
+  await database.sql(
+    `INSERT INTO scim_tokens (connection_id, token_hash, hint) SELECT id, $1, 'x' FROM connections`,
+    [hash(token)],
+  )
+  const send = withToken(() => server.url, token)
+  const added = await send('POST', '/Users', newPerson(domain))
+  expect(added.status).toBe(201)
+  const path = `/Users/${added.body.id}`
+  const renamed = { op: 'replace', path: 'emails', value: newPerson(domain).emails }
+  for (const body of [deactivation, activation, patchOf(renamed)])
+    expect((await send('PATCH', path, body)).status).toBe(200)
+  const filter = encodeURIComponent(`userName eq "${added.body.userName}"`)
+  expect((await send('GET', `/Users?filter=${filter}`)).body.totalResults).toBe(1)
+  expect((await send('DELETE', path)).status).toBe(204)
 }
 
 /** Makes the server execute each of its database operations. */
@@ -245,6 +272,7 @@ async function useServer(): Promise<void> {
   await expect.poll(() => count(resetMailSent, user!.id)).toBe(1)
   await signInThroughConnection()
   await tryConnection()
+  await useDirectory()
   expect(
     (await documentedFetch(`${server.url}/api/health/ready`, { headers })).status,
   ).toBe(200)

@@ -32,6 +32,8 @@ const tables = [
     'recovery_codes',
     'rejected_sign_ins',
     'reset_tokens',
+    'scim_tokens',
+    'scim_users',
     'second_factors',
     'sessions',
     'sso_attempts',
@@ -261,7 +263,7 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes a
     const rows: Record<string, unknown[]> = {}
     for (const table of given) {
       const ofTable = { sessions: ',browser_hash', sso_attempts: ',is_try,issuer' }[table]
-      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password${ofTable ?? ''}}'::text[]`
+      const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password,disabled_by,provider_session${ofTable ?? ''}}'::text[]`
       const read = await database.sql(
         `SELECT ${columns} AS row FROM ${table} AS row ORDER BY 1`,
       )

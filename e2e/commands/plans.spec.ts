@@ -104,8 +104,9 @@ test('statements read no more index entries than they need', () => {
   )
 
   const endings = withText('codes_deleted AS')
-  // a reset, a new password, the second factor on or off, ending other sessions
-  expect(endings).toHaveLength(5)
+  // a reset, a new password, the second factor on or off, ending other sessions, and a
+  // directory that disables or renames a user
+  expect(endings).toHaveLength(6)
   const unexpired = expect.stringMatching(
     /ROW\(user_id, expires_at\) > .* AND \(user_id = /,
   )

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as routes from '../../lib/contract/routes'
+import { createScimToken } from '../../lib/scim/manage'
+import { openDirectory } from '../support/clients/directory'
 import {
   exchangePath,
   expect,
@@ -12,7 +14,9 @@ import {
   type TestServer,
   test,
 } from '../support/fixtures'
+import { keepSecret } from '../support/secrets'
 import { preload } from '../support/servers/preload'
+import { unreachableDatabase } from '../support/servers/settings'
 
 const probe = preload('loaded-files.mjs')
 // For each library, words that occur only in the code of that library.
@@ -22,6 +26,7 @@ const libraries = {
   nodemailer: /class SMTPConnection/,
   undici: /Proxy uri is mandatory/,
   ioredis: /MaxRetriesPerRequestError/,
+  SCIM: /scim_tokens WHERE token_hash/,
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
 }
 
@@ -73,6 +78,26 @@ test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset 
     (await postTo(server.url + routes.startSecondFactor.path, reset, own)).status,
   ).toBe(200)
   expect(await loadedLibraries(server)).toEqual(['otpauth'])
+})
+
+test('loads nothing of SCIM, and reads no table for it, without the setting', async ({
+  serverWith,
+}) => {
+  const request = (server: TestServer) =>
+    server.fetch(`${routes.scim.path}/ServiceProviderConfig`, {
+      headers: { Authorization: 'Bearer any-token' },
+    })
+  const off = await serverWith({ ...probe, ...unreachableDatabase })
+  expect((await request(off)).status).toBe(404)
+  expect(await loadedLibraries(off)).toEqual([])
+
+  const { connection } = await openDirectory(() => off.url)
+  const token = keepSecret(await createScimToken(connection, 0))
+  const on = await serverWith({ ...probe, SCIM: 'true' })
+  const { status } = await on.fetch(`${routes.scim.path}/ServiceProviderConfig`, {
+    headers: { Authorization: `Bearer ${token}` },
+  })
+  expect([status, await loadedLibraries(on)]).toEqual([200, ['SCIM']])
 })
 
 const atStart: Record<string, Record<string, string>> = {

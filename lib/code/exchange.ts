@@ -67,6 +67,7 @@ async function startWithCode(
     amr: Prisma.sql`amr`,
     connectionId: Prisma.sql`connection_id`,
     renewableUntil: Prisma.sql`renewable_until`,
+    providerSession: Prisma.sql`provider_session`,
   })
 
   // Locks the user's row first, as a reset does. If both run concurrently, the later sees

@@ -15,6 +15,8 @@ export type CodeBounds = {
   renewableUntil?: Date | undefined
   sessionHours?: number | null
   amr?: string[] | null // how the user authenticated (RFC 8176)
+  // the `sid` of the provider, at whose logout the session ends
+  providerSession?: string | null
 }
 
 /**
@@ -30,13 +32,13 @@ export async function issueSsoCode(
   bounds: CodeBounds = {},
 ): Promise<{ secret: string; expiresAt: Date }> {
   const { browser, renewableUntil, connectionId = null } = bounds
-  const { sessionHours = null, amr = null } = bounds
+  const { sessionHours = null, amr = null, providerSession = null } = bounds
   const browserHash = bounds.browserHash ?? (browser ? hashSecret(browser) : null)
   const secret = newSecret()
 
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
-    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, amr, renewable_until, expires_at)
-    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${connectionId}, ${amr}::text[],
+    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, amr, provider_session, renewable_until, expires_at)
+    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${connectionId}, ${amr}::text[], ${providerSession},
       least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
       now() + make_interval(secs => ${lifetimes.code}))
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`

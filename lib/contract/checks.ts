@@ -8,6 +8,7 @@ export const checks = [
   'client_requests',
   'client_codes',
   'session_requests',
+  'directory_requests',
   'switched_off',
   'path_unknown',
   'method',
@@ -92,6 +93,17 @@ export const checks = [
   'factor_locked',
   'factor_on',
   'factor_off',
+
+  // the directory of a connection
+  'scim_syntax',
+  'scim_value',
+  'scim_path',
+  'scim_filter',
+  'scim_domain',
+  'scim_mutability',
+  'scim_uniqueness',
+  'scim_user',
+  'scim_groups',
 
   // a widget
   'widget_disabled',

@@ -46,6 +46,7 @@ export type Operation = {
     | 'SMTP_URL'
     | 'WIDGET_SIGNING_KEYS'
     | 'ID_TOKEN_SIGNING_KEYS'
+    | 'SCIM'
   /**
    * Whether the operation sets or deletes cookies. `deletes` applies to 5xx errors too.
    */

@@ -134,6 +134,14 @@ export const getReadiness = {
   path: '/api/health/ready',
 } as const
 
+// Requests of programs, by protocols of their own: RFC 7644, and OpenID Connect
+// Back-Channel Logout (see `endProviderSession`).
+export const scim = {
+  name: 'scim',
+  method: 'GET',
+  path: '/api/scim/v2',
+} as const
+
 // Targets of forms, redirects and links. Their answers are pages or redirects.
 export const authorize = {
   name: 'authorize',
@@ -164,6 +172,11 @@ export const finishSaml = {
   name: 'sso-acs',
   method: 'POST',
   path: '/api/auth/sso/{connection}/acs',
+} as const
+export const endProviderSession = {
+  name: 'sso-backchannel-logout',
+  method: 'POST',
+  path: '/api/auth/sso/{connection}/backchannel-logout',
 } as const
 export const getSamlMetadata = {
   name: 'sso-metadata',

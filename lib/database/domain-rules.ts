@@ -29,6 +29,14 @@ export function mayLink(connectionId: string, domain: string): Prisma.Sql {
   return Prisma.sql`domain = ${domain} AND connection_id = ${connectionId}`
 }
 
+/**
+ * A condition on a row of `users`: whether a connection is live for the domain of the
+ * address. Only then, its directory may read and change the user.
+ */
+export function ownsLive(connectionId: string): Prisma.Sql {
+  return Prisma.sql`${liveConnection(Prisma.sql`email_domain`)} = ${connectionId}::uuid`
+}
+
 /** A condition on a row of `connections`: whether addresses of a domain lead to it. */
 export function liveConnectionOf(domain: string): Prisma.Sql {
   return Prisma.sql`connections.id = ${liveConnection(Prisma.sql`${domain}`)} AND disabled_at IS NULL`

@@ -1,15 +1,20 @@
-// The secrets that commands issue, list and revoke: tokens of widgets, secrets of clients.
+// The secrets that commands issue, list and revoke: tokens of widgets and directories,
+// secrets of clients.
 import { Prisma, prisma, type Transaction } from './prisma'
 
 /** A condition on a row of these tables: whether the secret is valid. */
 export const isSecretLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
-/** For each table, the column with the ID of the widget or client. */
-const owners = { widget_tokens: 'widget_id', client_secrets: 'client_id' } as const
+/** For each table, the column with the ID of the widget, client or connection. */
+const owners = {
+  widget_tokens: 'widget_id',
+  client_secrets: 'client_id',
+  scim_tokens: 'connection_id',
+} as const
 type Table = keyof typeof owners
 
 /**
- * Makes the live secrets of a widget or client expire after `keepSeconds`, unless they
+ * Makes the live secrets of an owner expire after `keepSeconds`, unless they
  * expire earlier.
  */
 export async function expireSecrets(

@@ -64,6 +64,17 @@ export async function readForm(
   return new URLSearchParams(body.toString())
 }
 
+/**
+ * Reads a JSON body of one of these media types. Throws like `parseJson`.
+ */
+export async function readJson(
+  request: Request,
+  ...mediaTypes: [string, ...string[]]
+): Promise<unknown> {
+  const mediaType = mediaTypes.find((each) => isOfType(request, each)) ?? mediaTypes[0]
+  return parseText(await readBody(request, mediaType))
+}
+
 async function readBody(
   request: Request,
   expectedType: string,

@@ -6,10 +6,16 @@ import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
 import { withRequestId } from '../log/request-context'
+import type { Directory } from '../scim/token'
 import { env } from '../settings/env'
 import { parseForm, parseJson } from './body'
 import { readCaller } from './caller'
-import { countRequest, rateLimitHeaders, type Verdict } from './rate-limit/limit'
+import {
+  countRequest,
+  directoryLimit,
+  rateLimitHeaders,
+  type Verdict,
+} from './rate-limit/limit'
 import { readRequestId } from './request-id'
 import { isCrossSite, rejectCrossSite } from './same-origin'
 
@@ -19,7 +25,7 @@ type Context = { params: Promise<object> } | undefined
 type Handler = (request: Request, context?: Context) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
-type Presented = { sessionId: string } | { clientId: string }
+type Presented = { sessionId: string } | { clientId: string } | Directory
 
 /**
  * A route outside the contract, such as the target of a form, has only a name and a
@@ -28,11 +34,15 @@ type Presented = { sessionId: string } | { clientId: string }
 type Definition = Pick<Operation, 'name' | 'method'> &
   Partial<Operation> & {
     /**
-     * Returns the session of the token in a request, or the client that has authenticated,
-     * or null. It must verify them, because the request is then counted by session or by
-     * client, not by IP address.
+     * Returns the session of the token in a request, or the client or directory that has
+     * authenticated, or null. It must verify them, because the request is then counted by
+     * session, client or token, not by IP address.
      */
     readPresented?: (request: Request, body: any) => Promise<Presented | null>
+    /** The methods of a path that has several. */
+    methods?: readonly string[]
+    /** Returns an error in the format of another protocol, except that of a missing path. */
+    formatError?: (status: number, message: string) => { body: object; mediaType: string }
   }
 
 type Body<Route extends Definition> = Route['request'] extends z.ZodType
@@ -70,6 +80,7 @@ export type AddToLog = (
       | 'widget'
       | 'client'
       | 'grant'
+      | 'scim'
       | 'check'
       | 'advice',
       string
@@ -85,6 +96,10 @@ type Served<Route extends Definition> = {
   isAvailable: (request: Request) => boolean
 }
 
+function listMethods(definition: Definition): string[] {
+  return [...(definition.methods ?? allowedMethods(definition).split(', '))]
+}
+
 /**
  * Returns the handlers of a route. A handler counts the request, converts errors, sets
  * headers and logs one line.
@@ -95,7 +110,7 @@ export function route<Route extends Definition>(
   isAvailable: (request: Request) => boolean = () =>
     !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
-  const allowed = allowedMethods(definition).split(', ')
+  const allowed = listMethods(definition)
   const served = { definition, allowed, handle, isAvailable }
   const handler: Handler = (request, context) => {
     const requestId = readRequestId(request.headers)
@@ -139,7 +154,10 @@ async function serve<Route extends Definition>(
   const counter = presented
     ? presentedCounter(presented)
     : addressCounter(caller, definition)
-  const verdict = await countRequest(counter)
+  const isDirectory = presented !== null && 'tokenId' in presented
+  const verdict = await (isDirectory
+    ? countRequest(counter, directoryLimit)
+    : countRequest(counter))
 
   const added = {}
   const cookies: string[] = []
@@ -178,14 +196,15 @@ async function serve<Route extends Definition>(
  * be in the body, so the body is returned too if it was read.
  */
 async function readPresented<Route extends Definition>(
-  { definition, allowed }: Served<Route>,
+  { definition, allowed, isAvailable }: Served<Route>,
   request: Request,
 ): Promise<{
   body: Promise<Body<Route>> | null
   presented: Presented | null
 }> {
   const read = definition.readPresented
-  if (!read || !allowed.includes(request.method)) return { body: null, presented: null }
+  if (!read || !allowed.includes(request.method) || !isAvailable(request))
+    return { body: null, presented: null }
 
   const body = readBody(definition, request)
   // the route throws an error of these, after the request is counted
@@ -240,8 +259,9 @@ async function readBody<Route extends Definition>(
   return (schema && (await parse(request, schema))) as Body<Route>
 }
 
-/** Returns the key of the counter of a session or of a client. */
+/** Returns the key of the counter of a session, a client, or the token of a directory. */
 function presentedCounter(presented: Presented): string {
+  if ('tokenId' in presented) return `directory ${presented.tokenId}`
   return 'clientId' in presented
     ? `client ${presented.clientId}`
     : `session ${presented.sessionId}`
@@ -250,6 +270,7 @@ function presentedCounter(presented: Presented): string {
 /** Returns which limit a request has exceeded, for the log. */
 function limitCheck(presented: Presented | null): Check {
   if (!presented) return 'client_requests'
+  if ('tokenId' in presented) return 'directory_requests'
   return 'clientId' in presented ? 'client_codes' : 'session_requests'
 }
 
@@ -288,7 +309,8 @@ function writeLine(
     ...added,
   }
 
-  if (status < 500) log.info(line)
+  // 501 is no fault: a directory wants something that this service does not have
+  if (status < 500 || status === 501) log.info(line)
   else log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
 }
 
@@ -362,12 +384,19 @@ function errorResponse(
 ): Response {
   const { code, message, details } = error
   const { issues, outcome, challenge, retryAfterSeconds } = details
-  const headers = {
-    ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
+  const headers: Record<string, string> = {
+    ...(code === 'METHOD_NOT_ALLOWED' && { Allow: listMethods(definition).join(', ') }),
     ...errorHeaders[code],
     ...(definition.form && acceptForm[code]),
     ...(isInvalidToken(error, definition) && invalidTokenHeaders),
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
+  }
+
+  const { formatError } = definition
+  if (formatError && code !== 'NOT_FOUND') {
+    const { body, mediaType } = formatError(errors[code].status, message)
+    headers['Content-Type'] = mediaType
+    return Response.json(body, { status: errors[code].status, headers })
   }
 
   const body = isOAuthError(error, definition)

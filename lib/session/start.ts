@@ -13,16 +13,19 @@ type Claim = {
   amr: Prisma.Sql
   connectionId?: Prisma.Sql
   renewableUntil?: Prisma.Sql
+  providerSession?: Prisma.Sql // the `sid` of the identity provider
 }
 
 /** Returns the columns of the CTE `claimed`. A missing one is null. */
 export function claimedColumns(claim: Claim): Prisma.Sql {
   const { userId, method, amr } = claim
   const { connectionId = Prisma.sql`NULL`, renewableUntil = Prisma.sql`NULL` } = claim
+  const { providerSession = Prisma.sql`NULL` } = claim
 
   return Prisma.sql`
     ${userId} AS user_id, ${method} AS method, ${amr}::text[] AS amr,
-    ${connectionId}::uuid AS connection_id, ${renewableUntil}::timestamptz AS renewable_until`
+    ${connectionId}::uuid AS connection_id, ${renewableUntil}::timestamptz AS renewable_until,
+    ${providerSession}::text AS provider_session`
 }
 
 /** What `startSession` returns of the new session. The rest of a stored session is known. */
@@ -57,8 +60,9 @@ export function startSession(
   return Prisma.sql`
     started AS (
       INSERT INTO sessions
-        (id, device, browser_hash, user_id, method, connection_id, renewable_until, amr, expires_at, authenticated_at)
-      SELECT ${sessionId}::uuid, ${device}, ${browserHash}::bytea, user_id, method, connection_id, renewable_until, amr, ${sessionEnd}, now()
+        (id, device, browser_hash, user_id, method, connection_id, renewable_until, provider_session, amr, expires_at, authenticated_at)
+      SELECT ${sessionId}::uuid, ${device}, ${browserHash}::bytea, user_id, method, connection_id, renewable_until, provider_session, amr,
+        ${sessionEnd}, now()
       FROM claimed
       RETURNING ${insertedColumns}
     ), ${revokeSessions(Prisma.sql`

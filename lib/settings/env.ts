@@ -207,6 +207,7 @@ const Settings = z.object({
   VERCEL: z.string().optional(),
   PASSWORD_SIGN_IN: flag.default(false),
   SECOND_FACTOR: flag.default(false),
+  SCIM: flag.default(false),
   PASSWORD_MIN_LENGTH: wholeNumber(8, 64).default(8),
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),

@@ -4,6 +4,7 @@ import {
   parseEmailAddress,
   toUnicode,
 } from '../contract/email-address'
+import { lockAddress } from '../database/address-lock'
 import { mayLink, mayUsePassword } from '../database/domain-rules'
 import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
 import { type Connection, parseDomain, readDomain } from './connection'
@@ -26,7 +27,7 @@ export type Contact = {
   domains?: string[]
 }
 
-const locks = { subject: 71_001, email: 71_002 } // the classes of two advisory locks
+const subjectLock = 71_001 // the class of an advisory lock
 
 /** What a verified sign-in does, by the rule that `decide` applies. */
 export type Decision =
@@ -54,8 +55,8 @@ export async function findOrLinkUser(
   const user = await transaction(async (tx) => {
     // These locks, always in this order, serialize the first sign-ins of one subject and
     // of one address.
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${subjectKey}))`
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${subjectLock}, hashtext(${subjectKey}))`
+    await lockAddress(tx, email)
 
     return link(tx, connection, identity, email)
   })

@@ -14,6 +14,7 @@ export type Authenticated = {
   amr?: string[] | null // RFC 8176
   sessionEnd?: Date | undefined // when the session at the provider ends
   issuedAt?: Date | undefined // by the clock of the provider
+  providerSession?: string | null // the `sid`, which a logout of the provider names
 }
 
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>

@@ -8,7 +8,7 @@ import { isLoopback } from '../settings/loopback'
  */
 export function ssoUrl(
   slug: string,
-  endpoint: 'start' | 'callback' | 'acs' | 'metadata',
+  endpoint: 'start' | 'callback' | 'acs' | 'metadata' | 'backchannel-logout',
 ): string {
   return `${env().PUBLIC_URL}/api/auth/sso/${slug}/${endpoint}`
 }

@@ -76,21 +76,33 @@ export async function createUser(
 }
 
 /**
- * Disables a user. Ends all sessions, and invalidates codes and the reset token. Returns
- * how many sessions ended.
+ * Disables a user for an operator, so that no directory enables the user. Ends all
+ * sessions, and invalidates codes and the reset token. Returns how many sessions ended.
  */
 export async function disableUser(userId: string): Promise<number> {
   return transaction(async (tx) => {
-    const ended = await endSessionsOfUser(tx, userId)
-    await tx.resetToken.deleteMany({ where: { userId } })
-    await tx.$executeRaw`UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${userId}`
+    const ended = await endAccess(tx, userId)
+    await tx.$executeRaw`
+      UPDATE users SET disabled_at = coalesce(disabled_at, now()), disabled_by = NULL WHERE id = ${userId}`
     return ended
   })
 }
 
+/**
+ * Locks the user's row, ends all sessions, and invalidates codes and the reset token.
+ * Returns how many sessions ended.
+ */
+export async function endAccess(tx: Transaction, userId: string): Promise<number> {
+  const ended = await endSessionsOfUser(tx, userId)
+  await tx.resetToken.deleteMany({ where: { userId } })
+
+  return ended
+}
+
 /** Allows a disabled user to sign in again. Ended sessions stay ended. */
 export async function enableUser(userId: string): Promise<void> {
-  await prisma().user.update({ where: { id: userId }, data: { disabledAt: null } })
+  const data = { disabledAt: null, disabledBy: null }
+  await prisma().user.update({ where: { id: userId }, data })
 }
 
 /**
@@ -137,20 +149,28 @@ export async function renameUser(
 
   const stored = emailForms(email)![1]
 
-  return transaction(async (tx) => {
-    const ended = await endSessionsOfUser(tx, user.id)
-    await tx.resetToken.deleteMany({ where: { userId: user.id } })
-    await tx.mail.deleteMany({ where: { userId: user.id, dueAt: { not: null } } })
-    await tx.user.update({
-      where: { id: user.id },
-      data: { email: stored, emailDomain: emailDomain(stored) },
-    })
+  return transaction((tx) => changeAddress(tx, user, stored, language))
+}
 
-    const notice = { kind: 'email-changed', userId: user.id, language }
-    await tx.mail.createMany({ data: [notice, { ...notice, formerEmail: user.email }] })
+/**
+ * Like `renameUser`, in a transaction. `email` is in lower case, with its domain in ASCII,
+ * and no other user has it.
+ */
+export async function changeAddress(
+  tx: Transaction,
+  { id, email: formerEmail }: Pick<User, 'id' | 'email'>,
+  email: string,
+  language: string,
+): Promise<number> {
+  const ended = await endAccess(tx, id)
+  await tx.mail.deleteMany({ where: { userId: id, dueAt: { not: null } } })
+  await tx.$executeRaw`
+    UPDATE users SET email = ${email}, email_domain = ${emailDomain(email)} WHERE id = ${id}`
 
-    return ended
-  })
+  const notice = { kind: 'email-changed', userId: id, language }
+  await tx.mail.createMany({ data: [notice, { ...notice, formerEmail }] })
+
+  return ended
 }
 
 /**
@@ -212,12 +232,24 @@ async function sessionsOfUser(userId: string) {
   }))
 }
 
+/** Returns the slug of a connection, or its ID if it was removed. */
+async function findSlug(connectionId: string): Promise<string> {
+  const where = { id: connectionId }
+  const connection = await prisma().connection.findUnique({
+    where,
+    select: { slug: true },
+  })
+
+  return connection?.slug ?? connectionId
+}
+
 /** Returns the data about a user that only an operator may see. */
 export async function detailsOfUser(id: string) {
   const select = {
     createdAt: true,
     passwordHash: true,
     secondFactorAt: true,
+    disabledBy: true,
     secondFactor: { select: { failures: true } },
     _count: { select: { recoveryCodes: { where: { usedAt: null } } } },
     identities: { select: { subject: true, connection: { select: { slug: true } } } },
@@ -229,6 +261,7 @@ export async function detailsOfUser(id: string) {
 
   return {
     createdAt: user.createdAt,
+    disabledBy: user.disabledBy && (await findSlug(user.disabledBy)),
     hasPassword: user.passwordHash !== null,
     secondFactor: enabledAt && {
       enabledAt,

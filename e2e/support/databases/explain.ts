@@ -30,6 +30,10 @@ import { makeKnownBrowser } from '../../../lib/password/known-browser'
 import { mailNewDevice } from '../../../lib/password/new-device'
 import { issueResetToken, resetPassword } from '../../../lib/password/reset'
 import { signIn as signInWithPassword } from '../../../lib/password/sign-in'
+import { readPatch, readUser } from '../../../lib/scim/attributes'
+import { listUsers } from '../../../lib/scim/find'
+import { findDirectory, rejectToken } from '../../../lib/scim/token'
+import { addUser, patchUser, removeUser } from '../../../lib/scim/write'
 import { makeChallenge } from '../../../lib/second-factor/challenge'
 import {
   confirmEnrolment,
@@ -57,6 +61,7 @@ import {
   findConnectionByEmail,
   listSignInChoices,
 } from '../../../lib/sso/connection'
+import { endProviderSessions } from '../../../lib/sso/end-provider-sessions'
 import { findOrLinkUser } from '../../../lib/sso/identity'
 import { recordRejected } from '../../../lib/sso/rejected'
 import { SignInRejected } from '../../../lib/sso/rejection'
@@ -111,6 +116,7 @@ async function run(): Promise<void> {
   )
   await useSecondFactor(id)
   await signIn()
+  await useDirectory()
   await findPresentedWidget('any token', 'https://www.example.com')
   await explainWidgetToken('any token')
   await queueResetMail([email], caller)
@@ -286,6 +292,33 @@ async function useTests(connection: Connection): Promise<void> {
   const rejection = new SignInRejected('identity_not_provisioned', 'no_access')
   rejection.identity = { issuer, subject: 'rejected' }
   for (const _ of ['stored', 'counted']) await recordRejected(connection.id, rejection)
+}
+
+/** Runs every statement of the directory of the connection of `signIn`. */
+async function useDirectory(): Promise<void> {
+  const connection = (await findConnection('acme'))!
+  const { id } = connection
+  await findDirectory('any token')
+  await rejectToken('any token')
+
+  const person = { userName: 'ada', emails: [{ value: 'bob@example.com' }] }
+  const { user } = await addUser(id, readUser({ ...person, active: false }))
+  const name = { op: 'add', path: 'displayName', value: 'x' }
+  const value = [{ value: 'robert@example.com' }]
+  const operations = [name, { op: 'replace', path: 'emails', value }]
+  const enabled = { op: 'replace', path: 'active', value: true }
+  await patchUser(id, user.userId, readPatch({ Operations: [...operations, enabled] }))
+  const filters = ['userName', 'externalId', 'id', 'emails.value']
+  for (const filter of [
+    '',
+    ...filters.map((each) => `filter=${each} eq "${user.userId}"`),
+  ])
+    await listUsers(id, new URLSearchParams(filter))
+  await removeUser(id, user.userId)
+
+  const { issuer } = connection.settings
+  const logout = { issuer, subject: email, providerSession: 'x', issuedAt: 0 }
+  await endProviderSessions(connection, logout)
 }
 
 run().then(

@@ -4,29 +4,52 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { describeCause, log } from '../../log/log'
 import { env } from '../../settings/env'
-import type { Consume, LimiterOptions } from './store'
+import type { Consume, NewConsume } from './store'
 
 export const windowSeconds = 15 * 60
 const maxWaitMs = 400 // so that countRequest takes less than half a second
 const retryIntervalMs = 2_000
 
-export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
+/** How many requests are allowed in a window. `name` is that of the policy. */
+export type Limit = { name: string; requests: number; windowSeconds: number }
 
-const connections = {
-  redis: async (options: LimiterOptions) =>
-    (await import('./redis')).connectRedis(options),
-  upstash: async (options: LimiterOptions) =>
-    (await import('./upstash')).connectUpstash(options),
+/** Returns the limit of a client, which pages and endpoints share. */
+export function platformLimit(): Limit {
+  return { name: 'platform', requests: env().RATE_LIMIT_REQUESTS, windowSeconds }
 }
 
-type Store = { consume: Promise<Consume>; failing: boolean; lastTriedAt: number }
+/** The limit of the token of a directory: 25 requests a second, as Entra ID sends them. */
+export const directoryLimit: Limit = {
+  name: 'scim',
+  requests: 1_500,
+  windowSeconds: 60,
+}
+
+export type Verdict = {
+  limit: Limit
+  allowed: boolean
+  remaining: number
+  resetSeconds: number
+}
+
+const connections = {
+  redis: async () => (await import('./redis')).connectRedis(),
+  upstash: async () => (await import('./upstash')).connectUpstash(),
+}
+
+type Store = {
+  newConsume: Promise<NewConsume>
+  consume: Record<string, Promise<Consume>> // by the name of the limit
+  failing: boolean
+  lastTriedAt: number
+}
 
 /**
  * On globalThis, because pages and routes are separate bundles, but must share the
  * counters.
  */
 const globals = globalThis as typeof globalThis & {
-  rateLimitMemory?: Consume
+  rateLimitMemory?: Record<string, Consume> // by the name of the limit
   rateLimitStore?: Store
 }
 
@@ -34,31 +57,47 @@ const globals = globalThis as typeof globalThis & {
  * Counts a request of a client within half a second. Never throws. While the store fails,
  * counts in this process.
  */
-export async function countRequest(client: string): Promise<Verdict> {
-  const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()
-  const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
-
-  if (!globals.rateLimitMemory) {
-    const memory = new RateLimiterMemory(options)
-    // AsyncResource.bind, because a new client's timer would otherwise retain the
-    // request's Next.js context (26 KB).
-    globals.rateLimitMemory = AsyncResource.bind((key) => memory.consume(key))
-  }
-
+export async function countRequest(
+  client: string,
+  limit = platformLimit(),
+): Promise<Verdict> {
+  const { RATE_LIMIT } = env()
   if (RATE_LIMIT !== 'in-process')
     globals.rateLimitStore ??= {
-      consume: connections[RATE_LIMIT](options),
+      newConsume: connections[RATE_LIMIT](),
+      consume: {},
       failing: false,
       lastTriedAt: 0,
     }
 
+  const consumeInMemory = findMemory(limit)
   const store = globals.rateLimitStore
   const isDue =
     store && (!store.failing || performance.now() - store.lastTriedAt >= retryIntervalMs)
-  const attempt = isDue ? countInStore(store, client) : null
+  const attempt = isDue ? countInStore(store, client, limit) : null
   const verdict = store?.failing ? null : await attempt
 
-  return verdict ?? toVerdict(globals.rateLimitMemory(client))
+  return verdict ?? toVerdict(consumeInMemory(client), limit)
+}
+
+/** Returns what counts in the memory of this process. */
+function findMemory(limit: Limit): Consume {
+  globals.rateLimitMemory ??= {}
+  const known = globals.rateLimitMemory[limit.name]
+  if (known) return known
+
+  const memory = new RateLimiterMemory(toOptions(limit))
+  // AsyncResource.bind, because a new client's timer would otherwise retain the
+  // request's Next.js context (26 KB).
+  const consume: Consume = AsyncResource.bind((key) => memory.consume(key))
+  globals.rateLimitMemory[limit.name] = consume
+
+  return consume
+}
+
+/** All limits have one prefix, which the rules of a Redis user name (docs/deploy.md). */
+function toOptions({ requests: points, windowSeconds: duration }: Limit) {
+  return { keyPrefix: 'platform-limit', points, duration }
 }
 
 /**
@@ -66,12 +105,13 @@ export async function countRequest(client: string): Promise<Verdict> {
  * (draft-ietf-httpapi-ratelimit-headers-10).
  */
 export function rateLimitHeaders({
+  limit: { name, requests, windowSeconds },
   remaining,
   resetSeconds,
 }: Verdict): Record<string, string> {
   return {
-    'RateLimit-Policy': `"platform";q=${env().RATE_LIMIT_REQUESTS};w=${windowSeconds}`,
-    RateLimit: `"platform";r=${remaining};t=${resetSeconds}`,
+    'RateLimit-Policy': `"${name}";q=${requests};w=${windowSeconds}`,
+    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
   }
 }
 
@@ -79,7 +119,11 @@ export function rateLimitHeaders({
  * Counts in the store. Returns null if it fails, is too slow or returns no number. Logs
  * the reason once per outage.
  */
-async function countInStore(store: Store, client: string): Promise<Verdict | null> {
+async function countInStore(
+  store: Store,
+  client: string,
+  limit: Limit,
+): Promise<Verdict | null> {
   const isRetry = store.failing
   store.lastTriedAt = performance.now()
 
@@ -88,7 +132,11 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
     const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey)
       .update(client)
       .digest('base64url')
-    const counted = store.consume.then((consume) => toVerdict(consume(key)))
+    const { newConsume } = store
+    store.consume[limit.name] ??= newConsume.then((create) => create(toOptions(limit)))
+    const counted = store.consume[limit.name]!.then((consume) =>
+      toVerdict(consume(key), limit),
+    )
     const verdict = await Promise.race([counted, sleep(maxWaitMs, null, { ref: false })])
     if (!verdict) throw new DOMException('Redis is too slow', 'TimeoutError')
     if (isRetry && store.failing)
@@ -114,7 +162,10 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
   }
 }
 
-async function toVerdict(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
+async function toVerdict(
+  consumed: Promise<RateLimiterRes>,
+  limit: Limit,
+): Promise<Verdict> {
   const { allowed, result } = await consumed.then(
     (accepted) => ({ allowed: true, result: accepted }),
     (rejected: RateLimiterRes | Error) => {
@@ -125,17 +176,14 @@ async function toVerdict(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
 
   const { remainingPoints: remaining, msBeforeNext } = result
 
-  if (
-    !Number.isInteger(remaining + msBeforeNext) ||
-    remaining >= env().RATE_LIMIT_REQUESTS
-  )
+  if (!Number.isInteger(remaining + msBeforeNext) || remaining >= limit.requests)
     throw new TypeError('Redis returned no count')
 
   // Between 1 and the length of a window, even if the clock was set back.
   const resetSeconds = Math.min(
     Math.max(Math.ceil(msBeforeNext / 1000), 1),
-    windowSeconds,
+    limit.windowSeconds,
   )
 
-  return { allowed, remaining, resetSeconds }
+  return { limit, allowed, remaining, resetSeconds }
 }

@@ -1,13 +1,13 @@
 import { Redis } from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
-import type { Consume, LimiterOptions } from './store'
+import type { NewConsume } from './store'
 
 /**
  * Connects to the Redis server at REDIS_URL. Connects again whenever the connection is
  * lost.
  */
-export async function connectRedis(options: LimiterOptions): Promise<Consume> {
+export async function connectRedis(): Promise<NewConsume> {
   let lastError = new Error('Redis closed the connection')
   const redis = new Redis(env().REDIS_URL!, {
     lazyConnect: true,
@@ -29,10 +29,13 @@ export async function connectRedis(options: LimiterOptions): Promise<Consume> {
     lastError = error
   })
   await redis.connect().catch(() => {})
-  const limiter = new RateLimiterRedis({ storeClient: redis, ...options })
 
-  return (key) =>
-    limiter.consume(key).catch((error: unknown) => {
-      throw redis.status === 'ready' ? error : lastError // only lastError has the reason
-    })
+  return (options) => {
+    const limiter = new RateLimiterRedis({ storeClient: redis, ...options })
+
+    return (key) =>
+      limiter.consume(key).catch((error: unknown) => {
+        throw redis.status === 'ready' ? error : lastError // only lastError has the reason
+      })
+  }
 }

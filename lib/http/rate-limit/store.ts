@@ -6,4 +6,7 @@ import type { RateLimiterAbstract } from 'rate-limiter-flexible'
  */
 export type Consume = RateLimiterAbstract['consume']
 
+/** Returns what counts by one limit. All limits share the connection to the store. */
+export type NewConsume = (options: LimiterOptions) => Consume
+
 export type LimiterOptions = { keyPrefix: string; points: number; duration: number }

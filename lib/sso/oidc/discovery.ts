@@ -180,6 +180,13 @@ function checkMetadata(metadata: ServerMetadata): void {
     throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
 }
 
+/** Returns a fetch function for the keys of a provider, as a sign-in fetches them. */
+export function fetchKeysOf(
+  connection: OidcConnection,
+): (url: string, options: RequestOptions) => Promise<Response> {
+  return (url, options) => fetchKeys(connection, url, options)
+}
+
 /** Fetches the keys of a provider, as a sign-in does. Throws SignInRejected. */
 export async function checkKeys(
   connection: OidcConnection,

@@ -81,7 +81,10 @@ const check: OidcSetup['check'] = async (connection) => {
 
     return {
       summary: isAccepted ? `${names} It accepts the client secret.` : names,
-      problems: findProblems(connection.settings, metadata, outcome),
+      problems: [
+        ...findProblems(connection.settings, metadata, outcome),
+        ...describeLogout(connection, metadata),
+      ],
     }
   } catch (error) {
     if (!(error instanceof SignInRejected)) throw error
@@ -148,6 +151,15 @@ function findProblems(
     )
 
   return problems
+}
+
+/** Returns the URL to enter at a provider that can tell us when its sessions end. */
+function describeLogout({ slug }: OidcConnection, metadata: ServerMetadata): string[] {
+  if (!metadata.backchannel_logout_supported) return []
+
+  return [
+    `It supports back-channel logout. Enter there: ${ssoUrl(slug, 'backchannel-logout')}`,
+  ]
 }
 
 /** Whether everybody who knows the client secret, or anybody, can create a signature. */

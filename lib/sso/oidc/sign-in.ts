@@ -104,6 +104,7 @@ export const authenticate: OidcSignIn['authenticate'] = async (
       account: accountIn(claims),
       amr: readAmr(claims),
       issuedAt: readIssuedAt(claims),
+      providerSession: readProviderSession(claims.sid),
     }
   } catch (error) {
     throw oidcRejection(error)
@@ -148,6 +149,11 @@ function readAmr({ amr }: Claims): string[] | null {
   if (!amr.every((value) => registeredAmr.includes(value))) return null
 
   return [...new Set<string>(amr)]
+}
+
+/** Returns the ID of the session at the provider, which its logout tokens name. */
+export function readProviderSession(sid: unknown): string | null {
+  return typeof sid === 'string' && subjectPattern.test(sid) ? sid : null
 }
 
 /** Returns when the ID token was issued. Entra ID sets `iat` back by five minutes. */

@@ -154,12 +154,13 @@ export async function finishSignIn(
     return { userId: await findUser(connection, authenticated), authenticated }
   })
 
-  const { identity, sessionEnd, amr } = authenticated
+  const { identity, sessionEnd, amr, providerSession = null } = authenticated
   const { secret: code } = await issueIdentityCode(userId, connection.id, identity, {
     browserHash: claimed.browserHash,
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
     amr: amr ?? null,
+    providerSession,
   })
 
   addToLog({ userId })
