@@ -93,6 +93,18 @@ export const checks = [
   'factor_on',
   'factor_off',
 
+  // a passkey
+  'passkey_format',
+  'passkey_unknown',
+  'passkey_signature',
+  'passkey_origin',
+  'passkey_user_verification',
+  'passkey_counter',
+  'passkey_user',
+  'passkey_exists',
+  'passkey_limit',
+  'sign_in_old',
+
   // a widget
   'widget_disabled',
   'origin_missing',
