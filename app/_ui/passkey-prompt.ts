@@ -1,49 +1,40 @@
-import { useRef } from 'react'
-
 const graceMs = 500
 const extraMs = 10_000 // the browser ends its prompt first
 
+let controller: AbortController | undefined
+let ended: Promise<unknown> | undefined
+
+/** Ends the pending prompt, if any. */
+export function abortPrompt(): void {
+  controller?.abort()
+}
+
 /**
- * Runs prompts for passkeys, one at a time. A page may show only one, so a new one ends
- * the pending one, and waits until the browser has ended it.
+ * Shows a prompt for a passkey. A page may have only one, so this ends the pending one
+ * first, and waits until the browser has ended it. Rejects with an `AbortError` after
+ * `abortPrompt`, and with a `NotAllowedError` after the time-out, even if a password
+ * manager never settles the promise.
  */
-export function usePasskeyPrompt() {
-  const controller = useRef<AbortController>(undefined)
-  const ended = useRef<Promise<unknown>>(undefined)
+export async function showPrompt(
+  show: (signal: AbortSignal) => Promise<Credential | null>,
+  timeoutMs?: number,
+): Promise<PublicKeyCredential> {
+  abortPrompt()
+  await ended
 
-  const abort = () => controller.current?.abort()
+  const own = new AbortController()
+  controller = own
+  const { signal } = own
+  const aborted = new Promise<never>((_, reject) => {
+    signal.onabort = () => setTimeout(reject, graceMs, signal.reason)
+  })
+  const shown = Promise.race([show(signal), aborted])
+  ended = shown.catch(() => {})
 
-  /** Rejects with an `AbortError` after `abort`, even if the browser never responds. */
-  async function prompt(
-    show: (signal: AbortSignal) => Promise<Credential | null>,
-    timeoutMs?: number,
-  ): Promise<PublicKeyCredential> {
-    abort()
-    await ended.current
+  const stop = () => own.abort(new DOMException('', 'NotAllowedError'))
+  const timer = timeoutMs && setTimeout(stop, timeoutMs + extraMs)
+  await ended
+  clearTimeout(timer)
 
-    const own = new AbortController()
-    controller.current = own
-    const { signal } = own
-    const aborted = new Promise<never>((_, reject) =>
-      signal.addEventListener('abort', () => setTimeout(reject, graceMs, signal.reason)),
-    )
-
-    // some password managers never settle the promise
-    const timer =
-      timeoutMs &&
-      setTimeout(
-        () => own.abort(new DOMException('', 'NotAllowedError')),
-        timeoutMs + extraMs,
-      )
-    const shown = Promise.race([show(signal), aborted])
-    ended.current = shown.catch(() => {})
-
-    try {
-      return (await shown) as PublicKeyCredential
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
-  return { prompt, abort }
+  return shown as Promise<PublicKeyCredential>
 }

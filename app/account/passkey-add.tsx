@@ -3,11 +3,14 @@
 import { useRef, useState } from 'react'
 import { decodeBase64url, encodeBase64url } from '@/app/_ui/base64url'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
-import { usePasskeyPrompt } from '@/app/_ui/passkey-prompt'
+import { abortPrompt, showPrompt } from '@/app/_ui/passkey-prompt'
 import { type Outcome, post } from '@/app/_ui/post'
 import type { Texts } from '@/lib/texts/en'
 
 const renewalMs = 8 * 60_000 // a challenge is valid for ten minutes
+const offerPauseMs = 30 * 24 * 60 * 60_000
+const maxOffers = 3
+const maxTime = Number.MAX_SAFE_INTEGER
 
 /** The options of the server, which JSON can't have as bytes. */
 type Options = {
@@ -36,7 +39,7 @@ type Properties = PageTexts & {
 /** Creates a passkey and stores it. */
 export function PasskeyAdd(properties: Properties) {
   const { app, language, shared, texts, title, intro, leave, isOffer } = properties
-  const { form, problem, isAsking, create, abort } = useCreation(properties)
+  const { form, problem, isAsking, create } = useCreation(properties)
 
   return (
     <>
@@ -60,7 +63,7 @@ export function PasskeyAdd(properties: Properties) {
       </p>
       <p className="way-on">
         {isAsking ? (
-          <button type="button" className="link" onClick={abort}>
+          <button type="button" className="link" onClick={abortPrompt}>
             {texts.cancel}
           </button>
         ) : (
@@ -81,7 +84,6 @@ function useCreation({ options: first, paths, doneUrl }: Properties) {
   const [problem, setProblem] = useState<Problem | null>(null)
   const options = useRef(first)
   const issuedAt = useRef(Date.now())
-  const { prompt, abort } = usePasskeyPrompt()
 
   const show = (signal: AbortSignal) =>
     navigator.credentials.create({ signal, publicKey: decodeOptions(options.current) })
@@ -94,7 +96,7 @@ function useCreation({ options: first, paths, doneUrl }: Properties) {
     try {
       // before the prompt: the device would keep a passkey that the server rejects
       if (Date.now() - issuedAt.current > renewalMs) await renew()
-      const credential = await prompt(show, options.current.timeout)
+      const credential = await showPrompt(show, options.current.timeout)
       await add(credential)
     } catch (error) {
       setProblem(nameProblem((error as Error | undefined)?.name))
@@ -124,7 +126,7 @@ function useCreation({ options: first, paths, doneUrl }: Properties) {
     issuedAt.current = Date.now()
   }
 
-  return { form, problem, isAsking, create, abort }
+  return { form, problem, isAsking, create }
 }
 
 /** Returns what went wrong, by the name of the browser's error. Null after `abort`. */
@@ -170,10 +172,15 @@ function encodeRegistration({ id, response }: PublicKeyCredential) {
   }
 }
 
-/** Counts that the user has declined, for app/sign-in/passkey.tsx. */
+/**
+ * Stores in this browser when app/sign-in/passkey.tsx may offer a passkey again: after a
+ * pause, but at most three times ever.
+ */
 function noteRefusal(): void {
   try {
-    const [times = 0] = JSON.parse(localStorage.getItem('passkey-offer') ?? '[]')
-    localStorage.setItem('passkey-offer', JSON.stringify([times + 1, Date.now()]))
+    const refusals = Number(localStorage.getItem('passkey-refusals')) + 1
+    const next = refusals < maxOffers ? Date.now() + offerPauseMs : maxTime
+    localStorage.setItem('passkey-refusals', String(refusals))
+    localStorage.setItem('next-passkey-offer', String(next))
   } catch {} // without a storage, the page is never offered
 }

@@ -168,7 +168,7 @@ async function preparePasskey({
 
   const { makeSignInOptions } = await import('@/lib/passkey/sign-in')
   const { options } = await lookUp('a challenge', makeSignInOptions())
-  const { signIn, prompt, cancel, signInProblems } = texts
+  const { signIn, prompt, cancel, signInProblems: problems } = texts
 
   return {
     options,
@@ -177,7 +177,7 @@ async function preparePasskey({
       signIn: routes.signInWithPasskey.path,
       offer: '/account/passkey',
     },
-    texts: { signIn, prompt, cancel, signInProblems },
+    texts: { signIn, prompt, cancel, problems },
   }
 }
 

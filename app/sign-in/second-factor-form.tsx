@@ -6,7 +6,7 @@ import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
-import { chooseAfterSignIn } from './load-passkey'
+import { chooseNext } from './choose-next'
 
 type Properties = PageTexts & {
   texts: Texts['signIn'] & Texts['secondFactor']
@@ -36,7 +36,7 @@ export function SecondFactorForm(properties: Properties) {
 
     if (outcome?.kind === 'done')
       return leave(
-        offerPath ? await chooseAfterSignIn(destination, offerPath) : destination,
+        offerPath ? await chooseNext(destination, `${offerPath}?`) : destination,
         null,
       )
     if (outcome?.kind !== 'rejected') return

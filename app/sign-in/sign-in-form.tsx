@@ -9,10 +9,11 @@ import * as routes from '@/lib/contract/routes'
 import { cleanEmail } from '@/lib/contract/typed-text'
 import { forgotPasswordPageUrl, signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
-import { chooseAfterSignIn, loadPasskey } from './load-passkey'
+import { chooseNext } from './choose-next'
 import type { PasskeySettings } from './passkey'
 
-const Passkey = lazy(async () => ({ default: (await loadPasskey()).Passkey }))
+// a separate script, which is loaded only with PASSKEYS
+const Passkey = lazy(async () => ({ default: (await import('./passkey')).Passkey }))
 
 type Properties = PageTexts & {
   texts: Texts['signIn']
@@ -142,7 +143,7 @@ function useSignIn({
 
     window.keep('email', null)
     const url = passkey
-      ? await chooseAfterSignIn(destination, passkey.paths.offer)
+      ? await chooseNext(destination, `${passkey.paths.offer}?`)
       : destination
     location.replace(url) // `replace` makes the Back button skip this page
   }

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as routes from '../../lib/contract/routes'
+import { assert, newPasskey } from '../support/authenticator'
+import { storePasskey } from '../support/databases/passkey'
 import {
   exchangePath,
   expect,
@@ -12,6 +14,7 @@ import {
   type TestServer,
   test,
 } from '../support/fixtures'
+import { keepSecret } from '../support/secrets'
 import { preload } from '../support/servers/preload'
 
 const probe = preload('loaded-files.mjs')
@@ -23,6 +26,7 @@ const libraries = {
   undici: /Proxy uri is mandatory/,
   ioredis: /MaxRetriesPerRequestError/,
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
+  '@simplewebauthn/server': /Leftover bytes detected/,
 }
 
 async function loadedFiles({ process }: TestServer): Promise<string[]> {
@@ -47,14 +51,16 @@ async function loadedLibraries(server: TestServer): Promise<string[]> {
   )
 }
 
-test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({
+test('loads no SSO, email, HTTP, Redis, TOTP or WebAuthn library for an exchange, a reset and a sign-in', async ({
   serverWith,
+  sql,
   user,
 }) => {
   const server = await serverWith({
     ...probe,
     PASSWORD_SIGN_IN: 'true',
     SECOND_FACTOR: 'true',
+    PASSKEYS: 'true',
   })
   expect(
     (await postTo(server.url + exchangePath, { code: await newCode(user) })).status,
@@ -73,6 +79,22 @@ test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset 
     (await postTo(server.url + routes.startSecondFactor.path, reset, own)).status,
   ).toBe(200)
   expect(await loadedLibraries(server)).toEqual(['otpauth'])
+
+  const cookie = { Cookie: `refresh=${body.refreshToken}` }
+  expect((await postTo(server.url + routes.startPasskey.path, {}, cookie)).status).toBe(
+    200,
+  )
+  await fetch(`${server.url}/sign-in`)
+  expect(await loadedLibraries(server)).toEqual(['otpauth'])
+  const { options } = await (
+    await fetch(server.url + routes.getPasskeySignInOptions.path)
+  ).json()
+  const passkey = newPasskey(user.id)
+  await storePasskey(sql, user, passkey)
+  const credential = assert(passkey, keepSecret(options.challenge), server.url)
+  const entered = await postTo(server.url + routes.signInWithPasskey.path, { credential })
+  expect(entered.status).toBe(200)
+  expect(await loadedLibraries(server)).toEqual(['otpauth', '@simplewebauthn/server'])
 })
 
 const atStart: Record<string, Record<string, string>> = {

@@ -97,7 +97,8 @@ export async function readRegistration(
     if (credential.id !== given.id || !credentialId) return 'passkey_format'
     if (credentialId.length > maxCredentialIdBytes) return 'passkey_format'
     // the library repairs a key that is cut off
-    if (!Buffer.from(authData).includes(credential.publicKey)) return 'passkey_format'
+    const publicKey = Buffer.from(credential.publicKey)
+    if (!Buffer.from(authData).includes(publicKey)) return 'passkey_format'
     if (!hasShapeOfAlgorithm(credential.publicKey, helpers)) return 'passkey_format'
     if (!info.userVerified) return 'passkey_user_verification'
 
@@ -134,18 +135,23 @@ export async function verifyAssertion(
   if (problem) return problem
 
   const authData = decodeBase64url(given.authenticatorData)
-  if (!authData || !decodeBase64url(given.signature)) return 'passkey_format'
+  const signature = decodeBase64url(given.signature)
+  if (!authData || !signature) return 'passkey_format'
   if (!isOfDomain(authData)) return 'passkey_origin'
 
   // outside `try`, because an error of these is ours
-  const [{ verifyAuthenticationResponse }] = await loadLibrary()
+  const [{ verifyAuthenticationResponse }, helpers] = await loadLibrary()
 
   try {
-    const { clientDataJSON, authenticatorData, signature } = given
+    // the library ignores what follows the signature
+    if (isElliptic(stored.publicKey, helpers) && !isWholeSignature(signature))
+      return 'passkey_signature'
+
+    const { clientDataJSON, authenticatorData } = given
     const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
       response: {
         ...commonParts(given.id),
-        response: { clientDataJSON, authenticatorData, signature },
+        response: { clientDataJSON, authenticatorData, signature: given.signature },
       },
       expectedChallenge: challenge,
       expectedOrigin: env().PUBLIC_URL,
@@ -242,6 +248,25 @@ function withoutStatement(
     ['authData', authData],
   ])
   return isoBase64URL.fromBuffer(isoCBOR.encode(parts) as Uint8Array<ArrayBuffer>)
+}
+
+function isElliptic(publicKey: Uint8Array<ArrayBuffer>, { isoCBOR }: Helpers): boolean {
+  const key = isoCBOR.decodeFirst(publicKey) as Map<number, unknown>
+  return key.get(labels.type) === 2
+}
+
+/** Whether the bytes are two integers in DER (RFC 3279 §2.2.3), with nothing after them. */
+function isWholeSignature(signature: Buffer): boolean {
+  const [sequence, length, first, firstLength = 0] = signature
+  const [second, secondLength = 0] = signature.subarray(4 + firstLength)
+
+  return (
+    sequence === 0x30 &&
+    length === signature.length - 2 &&
+    first === 0x02 &&
+    second === 0x02 &&
+    signature.length === 6 + firstLength + secondLength
+  )
 }
 
 /** Whether a key in COSE has the type and the curve of its algorithm. */

@@ -625,14 +625,14 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     back: 'Zurück zu Ihrem Konto',
     exists: 'Dieses Gerät hat bereits einen Passkey für Ihr Konto.',
     signInProblems: {
-      cancelled:
+      NotAllowedError:
         'Das hat nicht geklappt oder wurde abgebrochen. Versuchen Sie es erneut, oder melden Sie sich mit Ihrem Passwort an.',
-      address: 'Passkeys funktionieren unter dieser Adresse nicht.',
+      SecurityError: 'Passkeys funktionieren unter dieser Adresse nicht.',
       browser: 'Ihr Browser konnte keinen Passkey verwenden. Verwenden Sie Ihr Passwort.',
-      expired: 'Das hat zu lange gedauert. Versuchen Sie es erneut.',
-      removed:
+      CHALLENGE_INVALID: 'Das hat zu lange gedauert. Versuchen Sie es erneut.',
+      unknown_passkey:
         'Dieser Passkey wurde aus Ihrem Konto entfernt. Melden Sie sich auf andere Weise an.',
-      unverified:
+      user_not_verified:
         'Ihr Passwortmanager hat nicht geprüft, ob Sie es sind. Schalten Sie dort die Bildschirmsperre oder die PIN ein, oder verwenden Sie Ihr Passwort.',
       invalid:
         'Dieser Passkey kann nicht verwendet werden. Melden Sie sich auf andere Weise an.',

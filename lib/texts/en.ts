@@ -614,13 +614,13 @@ export const en = (app: string, passwordMinLength: number) => ({
     back: 'Back to your account',
     exists: 'This device already has a passkey for your account.',
     signInProblems: {
-      cancelled:
+      NotAllowedError:
         'That didn’t work, or was cancelled. Try again, or sign in with your password.',
-      address: 'Passkeys don’t work at this address.',
+      SecurityError: 'Passkeys don’t work at this address.',
       browser: 'Your browser couldn’t use a passkey. Use your password.',
-      expired: 'That took too long. Try again.',
-      removed: 'This passkey was removed from your account. Sign in another way.',
-      unverified:
+      CHALLENGE_INVALID: 'That took too long. Try again.',
+      unknown_passkey: 'This passkey was removed from your account. Sign in another way.',
+      user_not_verified:
         'Your password manager didn’t check that it’s you. Turn on its screen lock or PIN check, or use your password.',
       invalid: 'This passkey can’t be used. Sign in another way.',
     },

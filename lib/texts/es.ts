@@ -621,14 +621,14 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     back: 'Volver a su cuenta',
     exists: 'Este dispositivo ya tiene una llave de acceso para su cuenta.',
     signInProblems: {
-      cancelled:
+      NotAllowedError:
         'No ha funcionado o se ha cancelado. Inténtelo de nuevo, o inicie sesión con su contraseña.',
-      address: 'Las llaves de acceso no funcionan en esta dirección.',
+      SecurityError: 'Las llaves de acceso no funcionan en esta dirección.',
       browser: 'Su navegador no ha podido usar una llave de acceso. Use su contraseña.',
-      expired: 'Ha tardado demasiado. Inténtelo de nuevo.',
-      removed:
+      CHALLENGE_INVALID: 'Ha tardado demasiado. Inténtelo de nuevo.',
+      unknown_passkey:
         'Esta llave de acceso se ha quitado de su cuenta. Inicie sesión de otra forma.',
-      unverified:
+      user_not_verified:
         'Su gestor de contraseñas no ha comprobado que es usted. Active su bloqueo de pantalla o su PIN, o use su contraseña.',
       invalid: 'Esta llave de acceso no se puede usar. Inicie sesión de otra forma.',
     },

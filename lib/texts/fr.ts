@@ -626,15 +626,15 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     back: 'Retour à votre compte',
     exists: 'Cet appareil a déjà une clé d’accès pour votre compte.',
     signInProblems: {
-      cancelled:
+      NotAllowedError:
         'Cela n’a pas fonctionné ou a été annulé. Réessayez, ou connectez-vous avec votre mot de passe.',
-      address: 'Les clés d’accès ne fonctionnent pas à cette adresse.',
+      SecurityError: 'Les clés d’accès ne fonctionnent pas à cette adresse.',
       browser:
         'Votre navigateur n’a pas pu utiliser de clé d’accès. Utilisez votre mot de passe.',
-      expired: 'Cela a pris trop de temps. Réessayez.',
-      removed:
+      CHALLENGE_INVALID: 'Cela a pris trop de temps. Réessayez.',
+      unknown_passkey:
         'Cette clé d’accès a été supprimée de votre compte. Connectez-vous d’une autre manière.',
-      unverified:
+      user_not_verified:
         'Votre gestionnaire de mots de passe n’a pas vérifié votre identité. Activez son verrouillage ou son code PIN, ou utilisez votre mot de passe.',
       invalid:
         'Cette clé d’accès ne peut pas être utilisée. Connectez-vous d’une autre manière.',
