@@ -31,7 +31,7 @@ export const lifetimes = {
   passkeyRegistration: 10 * 60,
   /** How old the sign-in may be with which a user adds or removes a passkey. */
   freshSignIn: 10 * 60,
-  /** The cookie of a browser in which a user has signed in with a password. */
+  /** The cookie of a browser in which a user has signed in with a password or a passkey. */
   knownBrowser: 180 * 24 * 60 * 60,
 } as const
 

@@ -214,7 +214,10 @@ async function explainUnused(
   const { isUsed, passkey, email, ...found } = await findPasskey(presented, sessionId)
   if (isUsed) return new ApiError('CHALLENGE_INVALID', { check: 'challenge_used' })
   if (!passkey) return invalidPasskey('passkey_unknown', found)
-  if (email === null || signCount > passkey.signCount)
+
+  const hasNoCounter = signCount === 0 && passkey.signCount === 0
+  const isCounted = !passkey.isBackupEligible && !hasNoCounter
+  if (email === null || !isCounted || signCount > passkey.signCount)
     return invalidPasskey('passkey_user')
 
   log.warn(
