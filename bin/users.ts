@@ -24,6 +24,7 @@ const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUs
 const { printLinkable } = await import('./connection-sign-ins')
 const { listRejected } = await import('../lib/sso/rejected')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
+const { removeAllPasskeys } = await import('../lib/passkey/change')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
 
@@ -106,6 +107,18 @@ async function removeSecondFactor(email: string, { language }: Language): Promis
   if (ended === null) throw new UsageError(`${user.email} has no second factor.`)
 
   reportEnded(`Removed the second factor of ${user.email}.`, ended)
+  console.log(
+    'This is what an attacker who has the password would ask for: was it the user who asked?',
+  )
+  if (sendsMail()) await sendDueMails(30_000)
+}
+
+async function removePasskeys(email: string, { language }: Language): Promise<void> {
+  const user = await requireUser(email)
+  const ended = await removeAllPasskeys(user.id, language)
+  if (ended === null) throw new UsageError(`${user.email} has no passkey.`)
+
+  reportEnded(`Removed the passkeys of ${user.email}.`, ended)
   console.log(
     'This is what an attacker who has the password would ask for: was it the user who asked?',
   )
@@ -303,6 +316,14 @@ async function show(email: string, { json }: Json): Promise<void> {
     )
   }
 
+  for (const { name, synced, createdAt, lastUsedAt } of details.passkeys) {
+    const used = lastUsedAt ? `last used ${lastUsedAt.toISOString()}` : 'never used'
+    const where = synced ? 'synced' : 'on one device'
+    console.log(
+      `Passkey ${name ?? 'without a name'}, ${where}, added ${createdAt.toISOString()}, ${used}`,
+    )
+  }
+
   for (const { connection, subject } of details.identities)
     console.log(`Linked to ${connection} as ${subject}`)
 
@@ -328,6 +349,7 @@ function describeWay({
 }: Pick<UserSession, 'method' | 'connection' | 'device'>): string {
   const ways = {
     password: 'password',
+    passkey: 'passkey',
     sso: connection ?? 'a removed connection',
     code: 'a callback of another app',
   }
@@ -411,6 +433,12 @@ program
   .description('lists all users, and marks who is disabled or may only use SSO')
   .option('--json', 'one object per line')
   .action(withDatabaseAsOwner(list))
+
+program
+  .command('remove-passkeys <email>')
+  .description('removes all passkeys of the user, ends all sessions, emails a notice')
+  .addOption(language)
+  .action(withDatabaseAsOwner(removePasskeys))
 
 program
   .command('remove-second-factor <email>')

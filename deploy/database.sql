@@ -33,7 +33,7 @@ GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 
 -- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, because the app then has to verify passwords:
 GRANT SELECT (password_hash, password_changed_at, created_at), UPDATE (second_factor_at) ON users TO auth_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON second_factors, recovery_codes TO auth_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON second_factors, recovery_codes, passkeys TO auth_app;
 
 -- 5. As auth_owner, only with SCIM=true, because directories then change and disable users:
 GRANT SELECT (disabled_by), UPDATE (email, email_domain, disabled_at, disabled_by) ON users TO auth_app;

@@ -26,6 +26,13 @@ const rules: Record<string, string[]> = {
     'lib/outgoing',
   ],
   'lib/second-factor': [...base, 'lib/session', 'lib/mail', 'lib/password'],
+  'lib/passkey': [
+    ...base,
+    'lib/session',
+    'lib/mail',
+    'lib/password',
+    'lib/second-factor',
+  ],
   'lib/user': [...base, 'lib/session', 'lib/usage-error'],
   'lib/widget': [...base, 'lib/usage-error'],
   'lib/client': [...base, 'lib/session', 'lib/outgoing', 'lib/usage-error'],

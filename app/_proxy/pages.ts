@@ -13,6 +13,7 @@ type Page = {
 const pages: Record<string, Page> = {
   '/': { hasForm: true, needsDatabase: hasSessionCookie },
   '/account': { hasForm: true, needsDatabase: hasSessionCookie },
+  '/account/passkey': { needsDatabase: hasSessionCookie },
   '/forgot-password': { hasForm: true, isAtPublicHost: true },
   '/sign-in': { isAtPublicHost: true, needsDatabase: () => true },
 }

@@ -46,7 +46,8 @@ const fixedHeaders = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Permissions-Policy':
-    'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=(), ' +
+    'publickey-credentials-get=(self), publickey-credentials-create=(self)',
 }
 
 /**

@@ -73,8 +73,11 @@ export async function readOutcome({
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
   if (code === 'SERVICE_UNAVAILABLE')
     return { kind: 'unavailable', waitSeconds, requestId }
-  if ([400, 401, 409].includes(response.status) || code === 'SECOND_FACTOR_LOCKED')
-    return { kind: 'rejected', code, issue: issues?.[0], requestId }
+  const isRejected =
+    [400, 401, 409].includes(response.status) ||
+    code === 'SECOND_FACTOR_LOCKED' ||
+    code === 'SIGN_IN_AGAIN'
+  if (isRejected) return { kind: 'rejected', code, issue: issues?.[0], requestId }
 
   return { kind: 'failed', requestId }
 }

@@ -9,11 +9,18 @@ import { canChangePassword } from '@/lib/password/change'
 import { findStartedEnrolment } from '@/lib/second-factor/change'
 import { findSecondFactor } from '@/lib/second-factor/find'
 import { readCookie } from '@/lib/session/cookie'
-import { findSession } from '@/lib/session/find'
+import { findSession, type LiveSession } from '@/lib/session/find'
 import { listSessions } from '@/lib/session/list'
 import { env } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
 import { readLocale, texts } from '@/lib/texts/language'
+import {
+  AddPasskey,
+  prepareRegistration,
+  SignInAgain,
+  signInAgainUrl,
+} from './add-passkey'
+import { PasskeySignals, Passkeys, type Signals } from './passkeys'
 import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
@@ -60,6 +67,14 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     )
   }
 
+  if (change === 'addPasskey' && env().PASSKEYS) {
+    const options = await prepareRegistration(requestHeaders)
+    if (options === 'SIGN_IN_AGAIN') return <SignInAgain texts={pageTexts} />
+    if (typeof options !== 'string')
+      return <AddPasskey {...{ texts: pageTexts, options }} />
+  }
+
+  const passkeys = await lookUpPasskeys(session, done === 'passkeyRemoved')
   const { account, reset, shared } = pageTexts
   const locale = readLocale(requestHeaders)
   const rejection =
@@ -75,6 +90,11 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
       {otherError && (
         <div className="banner failed" role="alert">
           <p>{otherError}</p>
+          {problem === 'signInAgain' && (
+            <p>
+              <a href={signInAgainUrl('/account')}>{pageTexts.passkey.again}</a>
+            </p>
+          )}
         </div>
       )}
       {success && <p className="success">{success}</p>}
@@ -85,6 +105,13 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
         <Organization tab={tab} texts={pageTexts} />
       )}
       <FactorState {...{ factor, changes, locale }} texts={account.factor} />
+      {passkeys && <Passkeys {...passkeys.list} {...{ locale }} texts={pageTexts} />}
+      {passkeys?.signals && (
+        <PasskeySignals
+          signals={passkeys.signals}
+          nonce={requestHeaders.get('x-nonce')}
+        />
+      )}
       <Sessions
         {...{ sessions, locale }}
         texts={pageTexts}
@@ -93,6 +120,36 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     </>
   )
 }
+
+/**
+ * Returns the passkeys of a user, and what password managers have to know. Null without
+ * PASSKEYS.
+ */
+async function lookUpPasskeys(
+  { userId, email }: LiveSession,
+  wasRemoved: boolean,
+): Promise<{ list: PasskeyList; signals: Signals | null } | null> {
+  if (!env().PASSKEYS) return null
+
+  const { findSignals, listPasskeys } = await import('@/lib/passkey/list')
+  const list = await lookUp('the passkeys', listPasskeys(userId))
+  if (list.passkeys.length === 0) return { list, signals: null }
+
+  const { credentialIds, ...signals } = await lookUp('the passkeys', findSignals(userId))
+
+  return {
+    list,
+    signals: {
+      ...signals,
+      name: email,
+      credentialIds: wasRemoved && credentialIds.length > 0 ? credentialIds : null,
+    },
+  }
+}
+
+type PasskeyList = Awaited<
+  ReturnType<typeof import('@/lib/passkey/list')['listPasskeys']>
+>
 
 /** Returns the URL that renews the session, and then opens this page again. */
 function makeRenewalUrl(parameters: Record<string, unknown>): string {

@@ -11,6 +11,7 @@
   cancelNavigations()
   mockStorage()
   mockFocus()
+  mockPrompts()
   if (state.offline) disconnect()
   addEventListener('DOMContentLoaded', run)
 
@@ -55,6 +56,19 @@
       if (error) throw error
       focus.call(this, { preventScroll: top !== window })
     }
+  }
+
+  // The browser shows prompts for passkeys itself. Suggestions in fields wait forever.
+  function mockPrompts() {
+    const prompt = (/** @type {CredentialRequestOptions} */ { mediation, signal }) =>
+      new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason))
+        if (state.prompt && state.prompt !== 'none' && !mediation)
+          reject(new DOMException('', state.prompt))
+      })
+    Object.defineProperty(navigator, 'credentials', {
+      value: { get: prompt, create: prompt },
+    })
   }
 
   function disconnect() {

@@ -51,11 +51,15 @@ export type State = {
   mail?: true
   /** The state exists only if users can set up a second factor. */
   secondFactor?: true
+  /** The state exists only if users can have passkeys. */
+  passkeys?: true
+  /** The error with which the browser ends a prompt for a passkey. `none`: it waits. */
+  prompt?: string
   /**
-   * The user who is signed in: with a password, without one, or at the second step of
-   * /sign-in.
+   * The user who is signed in: with a password, without one, at the second step of
+   * /sign-in, or with passkeys.
    */
-  signedIn?: 'password' | 'sso' | 'factor'
+  signedIn?: 'password' | 'sso' | 'factor' | 'passkey'
 }
 
 const forgotTitle = 'Reset your password'
@@ -235,6 +239,10 @@ export const states: Record<string, State> = {
     scripts: 'replaced',
   },
 
+  'passkey: waiting': passkeySignIn('none', '.passkey .link'),
+  'passkey: cancelled': passkeySignIn('NotAllowedError', '.passkey .field-error'),
+  'passkey: wrong address': passkeySignIn('SecurityError', '.passkey .field-error'),
+
   'second factor: code': factorStep([]),
   'second factor: recovery code': factorStep([['press', '.link']]),
   'second factor: wrong': factorSent(
@@ -370,6 +378,33 @@ export const states: Record<string, State> = {
   'account: outcome unknown': newPasswordSent('lost', '.banner'),
   'account: no password': account('', 'sso'),
   'account: second factor': account('', 'factor'),
+  'account: passkeys': { ...passkeyPage(''), title: 'Your account' },
+  'account: passkeys, opened': {
+    ...passkeyPage(''),
+    title: 'Your account',
+    steps: [
+      ['press', '#passkeys li:last-child details:first-of-type summary'],
+      ['press', '#passkeys li:last-child details:last-of-type summary'],
+    ],
+  },
+  'account: sign in again for passkeys': {
+    ...account('?problem=signInAgain'),
+    passkeys: true,
+  },
+  'account: add a passkey': passkeyPage('?change=addPasskey'),
+  'account: add a passkey, sign in again': {
+    ...account('?change=addPasskey'),
+    title: 'Add a passkey',
+    passkeys: true,
+  },
+  'account: add a passkey, waiting': passkeyAdding('none', '.way-on .link'),
+  'account: add a passkey, cancelled': passkeyAdding('NotAllowedError', '.field-error'),
+  'account: add a passkey, exists': passkeyAdding('InvalidStateError', '.success'),
+  'account: offer of a passkey': {
+    ...passkeyPage(''),
+    title: 'Sign in faster next time',
+    path: '/account/passkey?device&next=/',
+  },
   'account: set up, password': setUp([]),
   'account: set up, secret': setUp([['see', '.qr path:not([d=""])']]),
   'account: set up, recovery codes': {
@@ -551,6 +586,39 @@ function newPasswordSent(response: Mock, until: string): State {
 
 function account(query: string, signedIn: State['signedIn'] = 'password'): State {
   return { title: 'Your account', path: `/account${query}`, passwords: true, signedIn }
+}
+
+/** The sign-in page after the button of passkeys was pressed. */
+function passkeySignIn(prompt: string, until: string): State {
+  return {
+    ...signInForm('?step=password', [
+      ['see', '.passkey .button'],
+      ['press', '.passkey .button'],
+      ['see', until],
+    ]),
+    passkeys: true,
+    prompt,
+  }
+}
+
+/** A page of a user with passkeys, who has just signed in. */
+function passkeyPage(query: string): State {
+  return {
+    ...account(query, 'passkey'),
+    title: 'Add a passkey',
+    passkeys: true,
+  }
+}
+
+function passkeyAdding(prompt: string, until: string): State {
+  return {
+    ...passkeyPage('?change=addPasskey'),
+    prompt,
+    steps: [
+      ['press', submitButton],
+      ['see', until],
+    ],
+  }
 }
 
 /** Presses a button three times, each time as soon as it is enabled. */

@@ -44,6 +44,8 @@ export default async function ResetPasswordPage({
         minLength={PASSWORD_MIN_LENGTH}
         path={routes.resetPassword.path}
         email={link?.email ?? null}
+        hasPasskeys={link?.hasPasskeys ?? false}
+        keepsPasskeys={env().PASSKEYS}
       />
     </NeedsScript>
   )

@@ -26,6 +26,10 @@ type Properties = PageTexts & {
   hasToken: boolean
   /** The email address of the account. Null if the link could not be looked up. */
   email: string | null
+  /** Whether the reset can remove passkeys of the user. */
+  hasPasskeys: boolean
+  /** Whether users can have passkeys, which a reset keeps. */
+  keepsPasskeys: boolean
 }
 
 /** The form that sets a new password, with the token from the URL. */
@@ -72,6 +76,7 @@ export function ResetForm(properties: Properties) {
           {...{ texts, minLength, app, email, problem, pending }}
           prefix={shared.errorPrefix}
         />
+        {properties.hasPasskeys && showRemoval(texts)}
       </Form>
       {canRetry && !wait.isOver && (
         <p className="way-on">
@@ -94,7 +99,11 @@ function useReset(
     const password = form.input('password')!.value
     const outcome = await form.send(checkNewPassword(password, minLength, texts), () =>
       // its repetition is recognized by the token, so that each attempt can have another key
-      post(path, { token, password }, window.newKey()),
+      post(
+        path,
+        { token, password, ...readRemoval(form.element.current!) },
+        window.newKey(),
+      ),
     )
     if (!outcome || isRetryable(outcome)) return
 
@@ -120,6 +129,28 @@ function useReset(
   }, [])
 
   return submit
+}
+
+function showRemoval(texts: Texts['reset']) {
+  return (
+    <div className="choice">
+      <input
+        id="remove-passkeys"
+        name="removePasskeys"
+        type="checkbox"
+        aria-describedby="remove-passkeys-hint"
+      />
+      <label htmlFor="remove-passkeys">{texts.removePasskeys}</label>
+      <p id="remove-passkeys-hint" className="hint">
+        {texts.removePasskeysHint}
+      </p>
+    </div>
+  )
+}
+
+/** Returns the field that removes passkeys, if the user has chosen that. */
+function readRemoval(form: HTMLFormElement): { removePasskeys?: true } {
+  return new FormData(form).has('removePasskeys') ? { removePasskeys: true } : {}
 }
 
 function findPasswordIssue(step: Step): Issue | undefined {

@@ -20,6 +20,8 @@ type Properties = {
   signInUrl: string
   forgotPasswordUrl?: string | undefined
   ending: Ending
+  /** Whether users can have passkeys, which a reset keeps. */
+  keepsPasskeys?: boolean
   /** Whether this screen replaces the content that the server rendered. */
   focus?: boolean
   requestId?: string | undefined
@@ -51,6 +53,7 @@ export function ResetResult(properties: Properties) {
     <Screen {...{ app, title, focus }} icon={icons[ending] ?? 'chain'}>
       <p>{body}</p>
       {ending === 'done' && <p>{texts.stillNeeded}</p>}
+      {ending === 'done' && properties.keepsPasskeys && <p>{texts.passkeysKept}</p>}
       {canNeedLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
       <Actions links={links} />
       <Reference id={requestId} shared={shared} />

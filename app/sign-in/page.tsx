@@ -2,6 +2,7 @@ import { headers } from 'next/headers'
 import { Address } from '@/app/_ui/address'
 import { Actions, NeedsScript, Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
+import * as routes from '@/lib/contract/routes'
 import {
   forgotPasswordPageUrl,
   nextDestination,
@@ -61,7 +62,12 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
 
   return (
     <>
-      <SignIn {...properties} {...{ emailFirst, error }} />
+      <SignIn
+        {...properties}
+        {...{ emailFirst, error }}
+        passkey={await preparePasskey(properties.texts)}
+        email={step === 'password' ? await findOwnEmail() : undefined}
+      />
       <Choices {...properties} connections={listed} />
     </>
   )
@@ -105,6 +111,7 @@ function SecondFactor({
         {...{ app, language, shared, challenge, email }}
         texts={{ ...signIn, ...secondFactor }}
         destination={next ?? env().DASHBOARD_URL}
+        offerPath={env().PASSKEYS ? '/account/passkey' : null}
         anotherUrl={makeAnotherUrl(next)}
       />
     </NeedsScript>
@@ -150,13 +157,50 @@ function NoSignIn({ texts: { app, home, shared } }: Properties) {
   )
 }
 
+/**
+ * Returns what the form needs for passkeys, or null without PASSKEYS. The challenge is in
+ * the page, because Safari wants no request between the click and the prompt.
+ */
+async function preparePasskey({
+  passkey: texts,
+}: Texts): Promise<React.ComponentProps<typeof SignInForm>['passkey']> {
+  if (!env().PASSKEYS) return null
+
+  const { makeSignInOptions } = await import('@/lib/passkey/sign-in')
+  const { options } = await lookUp('a challenge', makeSignInOptions())
+  const { signIn, prompt, cancel, signInProblems: problems } = texts
+
+  return {
+    options,
+    paths: {
+      options: routes.getPasskeySignInOptions.path,
+      signIn: routes.signInWithPasskey.path,
+      offer: '/account/passkey',
+    },
+    texts: { signIn, prompt, cancel, problems },
+  }
+}
+
+/** Returns the address of a signed-in user who has to sign in again, for the form. */
+async function findOwnEmail(): Promise<string | undefined> {
+  if (!env().PASSKEYS) return undefined
+
+  const session = await lookUp('a session', findBrowserSession(await headers()))
+  return session?.email
+}
+
 /** The form. Without a password field, it works without scripts. */
 function SignIn({
   texts: { app, language, passwordField, secondFactor, shared, signIn, sso },
   next,
   emailFirst,
   error,
-}: Properties & { emailFirst: boolean; error: unknown }) {
+  passkey,
+  email,
+}: Properties & { emailFirst: boolean; error: unknown } & Pick<
+    React.ComponentProps<typeof SignInForm>,
+    'passkey'
+  > & { email: string | undefined }) {
   const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN } = env()
   const rejections = {
     email: signIn.invalidEmail,
@@ -167,8 +211,8 @@ function SignIn({
 
   const form = (
     <SignInForm
-      {...{ app, language, shared, next, emailFirst }}
-      email={readLoginHint(next)}
+      {...{ app, language, shared, next, emailFirst, passkey }}
+      email={email ?? readLoginHint(next)}
       texts={signIn}
       passwordTexts={PASSWORD_SIGN_IN ? passwordField : null}
       rejection={rejection ?? null}

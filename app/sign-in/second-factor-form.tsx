@@ -6,12 +6,15 @@ import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
+import { chooseNext } from './choose-next'
 
 type Properties = PageTexts & {
   texts: Texts['signIn'] & Texts['secondFactor']
   challenge: string
   email: string
   destination: string
+  /** The page that offers to create a passkey. Null without PASSKEYS. */
+  offerPath: string | null
   anotherUrl: string
 }
 
@@ -19,6 +22,7 @@ type Properties = PageTexts & {
 export function SecondFactorForm(properties: Properties) {
   const { app, language, shared, texts, challenge, email, destination, anotherUrl } =
     properties
+  const { offerPath } = properties
   const form = useForm()
 
   async function submit(): Promise<void> {
@@ -30,7 +34,11 @@ export function SecondFactorForm(properties: Properties) {
       post(routes.signInSecondFactor.path, { challenge, [name]: value }),
     )
 
-    if (outcome?.kind === 'done') return leave(destination, null)
+    if (outcome?.kind === 'done')
+      return leave(
+        offerPath ? await chooseNext(destination, `${offerPath}?`) : destination,
+        null,
+      )
     if (outcome?.kind !== 'rejected') return
     if (outcome.code === 'CHALLENGE_INVALID') return leave(makeExpiredUrl(), email)
 

@@ -1,6 +1,6 @@
 'use client'
 
-import { useEffect, useRef, useState } from 'react'
+import { lazy, useEffect, useRef, useState } from 'react'
 import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
@@ -9,6 +9,11 @@ import * as routes from '@/lib/contract/routes'
 import { cleanEmail } from '@/lib/contract/typed-text'
 import { forgotPasswordPageUrl, signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
+import { chooseNext } from './choose-next'
+import type { PasskeySettings } from './passkey'
+
+// a separate script, which is loaded only with PASSKEYS
+const Passkey = lazy(async () => ({ default: (await import('./passkey')).Passkey }))
 
 type Properties = PageTexts & {
   texts: Texts['signIn']
@@ -28,6 +33,7 @@ type Properties = PageTexts & {
   forgotPasswordUrl: string | undefined
   /** Where guests ask for a link to their connection. Null without a mail server. */
   mailLinkUrl: string | null
+  passkey: PasskeySettings | null
 }
 
 /** What the form asks for. The stage `password` follows `email`. */
@@ -40,7 +46,7 @@ type FormState = ReturnType<typeof useForm>
  * identity provider.
  */
 export function SignInForm(properties: Properties) {
-  const { app, language, texts, shared, passwordTexts, next, email } = properties
+  const { app, language, texts, shared, passwordTexts, next, email, passkey } = properties
   const { form, stage, enter, submit } = useSignIn(properties)
   const asksPassword = stage !== 'email'
   const isKnownEmail = stage === 'password'
@@ -66,10 +72,14 @@ export function SignInForm(properties: Properties) {
           error={readError(form, 'email')}
           readOnly={isKnownEmail}
           enterKeyHint="next"
+          {...(passkey && { autoComplete: 'username webauthn' })}
           button={isKnownEmail && showChangeButton(texts, () => enter('email'))}
         />
         {passwordTexts && showPassword(form, passwordTexts, properties, asksPassword)}
       </Form>
+      {passkey && (
+        <Passkey {...passkey} {...{ form }} destination={properties.destination} />
+      )}
       {showOtherWay(properties, asksPassword)}
       {showMailLink(properties, form)}
     </>
@@ -84,6 +94,7 @@ function useSignIn({
   rejection,
   next,
   destination,
+  passkey,
 }: Properties) {
   const firstField = emailFirst ? 'email' : 'password'
   const form = useForm(true, rejection ? { field: firstField, text: rejection } : null)
@@ -131,7 +142,10 @@ function useSignIn({
       return location.replace(signInPageUrl('/sign-in', next))
 
     window.keep('email', null)
-    location.replace(destination) // `replace` makes the Back button skip this page
+    const url = passkey
+      ? await chooseNext(destination, `${passkey.paths.offer}?`)
+      : destination
+    location.replace(url) // `replace` makes the Back button skip this page
   }
 
   return { form, stage, enter, submit }
@@ -217,7 +231,7 @@ function showChangeButton(texts: Texts['signIn'], onClick: () => void) {
 function showPassword(
   form: FormState,
   passwordTexts: Texts['passwordField'],
-  { texts, shared }: Properties,
+  { texts, shared, passkey }: Properties,
   isAsked: boolean,
 ) {
   return (
@@ -229,7 +243,7 @@ function showPassword(
         pending={form.pending}
         error={readError(form, 'password')}
         name={isAsked ? 'password' : undefined}
-        autoComplete="current-password"
+        autoComplete={passkey ? 'current-password webauthn' : 'current-password'}
         enterKeyHint="go"
       />
     </div>

@@ -2,6 +2,7 @@
 // any setup.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { isIP } from 'node:net'
 import { createInterface } from 'node:readline'
 import { format } from 'node:util'
 import { databaseHost, isHttps, parseEnv } from '../../lib/settings/env'
@@ -34,6 +35,9 @@ async function run(): Promise<number> {
     isPrivate = usesOnlyThisMachine()
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
+    process.env.PASSKEYS ||= String(
+      process.env.PASSWORD_SIGN_IN === 'true' && allowsPasskeys(),
+    )
     if (production) build()
 
     const links = await startParts(port, isPrivate, mailbox?.url)
@@ -43,6 +47,14 @@ async function run(): Promise<number> {
     await release()
     log('Stopped.')
   }
+}
+
+/** Whether browsers allow passkeys at PUBLIC_URL: with TLS, or on localhost. */
+function allowsPasskeys(): boolean {
+  const { protocol, hostname } = new URL(process.env.PUBLIC_URL!)
+  return (
+    isIP(hostname) === 0 && (protocol === 'https:' || /(^|\.)localhost$/.test(hostname))
+  )
 }
 
 /**

@@ -281,7 +281,9 @@ test('a GET or HEAD request to a POST endpoint changes nothing', async ({
           'X-Forwarded-For': newAddress(),
         },
       })
-      const isOff = /sign-in|second-factor|change-password|forgot-password/.test(path) // disabled on this server
+      const isOff = /sign-in|second-factor|passkey|change-password|forgot-password/.test(
+        path,
+      ) // disabled on this server
       expect([status, headers.get('set-cookie')], `${method} ${path}`).toEqual([
         isOff ? 404 : 405,
         null,

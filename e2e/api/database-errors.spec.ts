@@ -171,6 +171,13 @@ test('every constraint rejects invalid rows', async () => {
     recovery_codes_hash_is_sha256: [
       `INSERT INTO recovery_codes VALUES (gen_random_uuid(), ${short})`,
     ],
+    passkeys_credential_id_has_valid_length: [
+      `''`,
+      `decode(repeat('00', 1024), 'hex')`,
+    ].map(
+      (id) =>
+        `INSERT INTO passkeys VALUES (${id}, gen_random_uuid(), gen_random_uuid(), 'x', 0, true, true, '{}', gen_random_uuid())`,
+    ),
     widget_tokens_token_hash_is_sha256: [
       `INSERT INTO widget_tokens (widget_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],

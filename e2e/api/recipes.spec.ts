@@ -48,6 +48,7 @@ test('the TypeScript in the documents compiles', () => {
     'same-host',
     'verify',
     'require-second-factor',
+    'require-passkey',
     'alive',
     'sso-callback',
     'forgot-password',
@@ -140,6 +141,18 @@ test('requires a recent sign-in with a second factor', async () => {
       () => requireSecondFactor({ ...recent, ...claims }, 300),
       JSON.stringify(claims),
     ).toThrow('Sign in again')
+})
+
+test('requires a recent sign-in with a passkey', async () => {
+  const { requirePasskey } = await run('require-passkey')
+  const auth_time = Date.now() / 1000 - 290
+  requirePasskey({ amr: ['pop', 'user', 'mfa'], auth_time }, 300)
+  for (const claims of [
+    { amr: ['pwd', 'otp', 'mfa'], auth_time },
+    { amr: undefined, auth_time },
+    { amr: ['pop'], auth_time: auth_time - 20 },
+  ])
+    expect(() => requirePasskey(claims, 300), JSON.stringify(claims)).toThrow('Sign in')
 })
 
 test('verifies the issuer, the audience, the type and the expiry of a JWT', async ({

@@ -28,7 +28,8 @@ import { allFeatures } from '../support/servers/settings'
 
 let server: TestServer
 test.beforeAll(async ({ serverWith }) => {
-  server = await serverWith(allFeatures)
+  // at this URL, for which the helpers sign
+  server = await serverWith({ ...allFeatures, PUBLIC_URL: process.env.PUBLIC_URL! })
 })
 
 const send = ({ path, body, headers }: SignInRequest) => server.post(path, body, headers)
@@ -47,6 +48,7 @@ async function start(what: string, sql: Sql) {
 const mailsOf: Record<string, string[]> = {
   'an exchange': [],
   'a password sign-in': ['new-device'],
+  'a sign-in with a passkey': ['new-device-passkey'],
   'a sign-in with TOTP': ['new-device'],
   'a sign-in with a recovery code': ['new-device', 'recovery-code-used'],
 }

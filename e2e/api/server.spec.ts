@@ -219,6 +219,10 @@ test('upgrades insecure requests of pages only if PUBLIC_URL has https', async (
         expect(headers.get('permissions-policy')!.split(', '), path).toContain(
           `${feature}=()`,
         )
+      for (const action of ['get', 'create'])
+        expect(headers.get('permissions-policy')!.split(', '), path).toContain(
+          `publickey-credentials-${action}=(self)`,
+        )
     }
   }
   // A cookie without the __Host- prefix could come from a subdomain.

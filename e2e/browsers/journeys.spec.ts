@@ -86,6 +86,9 @@ for (const kind of browserKinds)
         await visitor.fill('current', first)
         await visitor.press('Change password')
         await visitor.sees('Your password has been changed.')
+
+        await visitor.goTo(`${server.url}/account?change=addPasskey`)
+        await visitor.sees('Add a passkey')
       })
 
       test('signs in, starting at a dashboard, and signs out there', async ({

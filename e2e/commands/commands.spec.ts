@@ -14,6 +14,7 @@ import { readRefreshToken } from '../../lib/session/tokens'
 import { createUser } from '../../lib/user/user'
 import { addTestConnection } from '../support/databases/connection'
 import { openOwnDatabase } from '../support/databases/own-database'
+import { newFreshSession, newPasskeyUser } from '../support/databases/passkey'
 import { newFactorUser } from '../support/databases/second-factor'
 import {
   exchangePath,
@@ -256,6 +257,29 @@ test.describe('npm run users', () => {
     expect(
       await sql(`SELECT FROM (${left}) AS remaining WHERE user_id = $1`, [user.id]),
     ).toEqual([])
+  })
+
+  test('show prints the passkeys, and remove-passkeys removes them and ends all sessions', async ({
+    sql,
+  }) => {
+    const user = await newPasskeyUser(sql)
+    await sql(`UPDATE passkeys SET name = 'My key' WHERE user_id = $1`, [user.id])
+    await newFreshSession(sql, user)
+    const { stdout } = await users('show', user.email)
+    expect(stdout).toMatch(/\nPasskey My key, synced, added 2.*Z, never used\n/)
+    const shown = JSON.parse((await users('show', user.email, '--json')).stdout)
+    expect(shown.passkeys).toEqual([
+      { name: 'My key', synced: true, createdAt: expect.any(String), lastUsedAt: null },
+    ])
+
+    const removed = (await users('remove-passkeys', user.email)).stdout
+    expect(removed).toMatch(
+      /Sessions ended: 1\.\n.*\nThis is what an attacker who has the password would ask for/,
+    )
+    expect(await users('remove-passkeys', user.email)).toMatchObject(
+      failure(2, 'has no passkey'),
+    )
+    expect(await sql('SELECT FROM passkeys WHERE user_id = $1', [user.id])).toEqual([])
   })
 
   test('show prints the method, the connection and the device of a sign-in, even if its session has ended', async ({

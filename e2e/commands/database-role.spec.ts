@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
+import { assert, newPasskey, register } from '../support/authenticator'
 import {
   addClients,
   type ClientCode,
@@ -24,7 +25,7 @@ import {
 import { insertConnection } from '../support/databases/connection'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { totp } from '../support/databases/second-factor'
-import { newKey } from '../support/databases/sign-in-requests'
+import { newBrowser, newKey } from '../support/databases/sign-in-requests'
 import { documentedFetch } from '../support/documents/documented'
 import {
   exchangePath,
@@ -66,6 +67,7 @@ test.beforeAll(async () => {
     PASSWORD_SIGN_IN: 'true',
     SECOND_FACTOR: 'true',
     SCIM: 'true',
+    PASSKEYS: 'true',
     DATABASE_POOL_SIZE: '1',
   })
   await insertConnection(database.sql, slug, domain, provider)
@@ -153,6 +155,44 @@ async function useDirectory(): Promise<void> {
   const filter = encodeURIComponent(`userName eq "${added.body.userName}"`)
   expect((await send('GET', `/Users?filter=${filter}`)).body.totalResults).toBe(1)
   expect((await send('DELETE', path)).status).toBe(204)
+}
+
+/** Adds a passkey, signs in with it twice, renames it and removes it. */
+async function usePasskey(
+  user: { id: string; email: string },
+  password: string,
+): Promise<void> {
+  const passkey = newPasskey(user.id)
+  const post = (path: string, body: object, headers = {}) =>
+    postTo(server.url + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
+  const signedIn = await post(routes.signIn.path, { email: user.email, password })
+  const own = { Cookie: `refresh=${signedIn.body.refreshToken}` }
+  const started = await post(routes.startPasskey.path, {}, own)
+  const { challenge } = started.body.options as { challenge: string }
+  const credential = register(passkey, keepSecret(challenge), server.url)
+  const added = await post(routes.addPasskey.path, { credential }, own)
+  expect(added.status).toBe(200)
+
+  const options = await documentedFetch(
+    server.url + routes.getPasskeySignInOptions.path,
+    { headers: { 'X-Forwarded-For': newAddress() } },
+  )
+  const { options: asked } = (await options.json()) as { options: { challenge: string } }
+  const assertion = assert(passkey, keepSecret(asked.challenge), server.url)
+  const Cookie = newBrowser()
+  for (const _ of ['first', 'repeated']) {
+    const path = routes.signInWithPasskey.path
+    const entered = await post(path, { credential: assertion }, { Cookie })
+    expect(entered.status).toBe(200)
+  }
+
+  const asUser = { Authorization: `Bearer ${signedIn.body.token}` }
+  const passkeyId = (added.body.passkey as { id: string }).id
+  for (const [path, body, headers] of [
+    [routes.renamePasskey.path, { passkeyId, name: 'Key' }, asUser],
+    [routes.removePasskey.path, { passkeyId }, own],
+  ] as const)
+    expect((await post(path, body, headers)).status, path).toBe(200)
 }
 
 /** Makes the server execute each of its database operations. */
@@ -257,6 +297,8 @@ async function useServer(): Promise<void> {
   expect(
     (await post(routes.removeSecondFactor.path, { password, recoveryCode }, own)).status,
   ).toBe(200)
+
+  await usePasskey({ id: user!.id, email: user!.email }, password)
 
   expect((await post(routes.forgotPassword.path, { email: user!.email })).status).toBe(
     200,

@@ -28,6 +28,7 @@ const tables = [
   ...['client_secrets', 'clients', 'connection_domains', 'connections'],
   ...['exchange_codes', 'identities', 'logout_notices', 'mails'],
   ...[
+    'passkeys',
     'password_attempts',
     'recovery_codes',
     'rejected_sign_ins',

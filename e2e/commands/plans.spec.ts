@@ -51,6 +51,8 @@ async function plansOf(
     ...{ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '1', LOG_LEVEL: 'silent' },
     ...{
       MIGRATIONS: '[]',
+      PASSWORD_SIGN_IN: 'true',
+      PASSKEYS: 'true',
       SMTP_URL: 'smtp://localhost:1',
       MAIL_FROM: 'login@example.com',
     },
@@ -104,9 +106,9 @@ test('statements read no more index entries than they need', () => {
   )
 
   const endings = withText('codes_deleted AS')
-  // a reset, a new password, the second factor on or off, ending other sessions, and a
-  // directory that disables or renames a user
-  expect(endings).toHaveLength(6)
+  // a reset with and without passkeys, a new password, the second factor on or off, a
+  // passkey removed, ending other sessions, and a directory that disables or renames a user
+  expect(endings).toHaveLength(8)
   const unexpired = expect.stringMatching(
     /ROW\(user_id, expires_at\) > .* AND \(user_id = /,
   )
@@ -116,8 +118,8 @@ test('statements read no more index entries than they need', () => {
     ).toEqual([unexpired])
 
   const starts = withText('INSERT INTO sessions')
-  // with a password, two kinds of second factor, an exchange, and at a client
-  expect(starts).toHaveLength(5)
+  // with a password, a passkey, two kinds of second factor, an exchange, and at a client
+  expect(starts).toHaveLength(6)
   // the session of a client starts with rows that are found by equal keys
   const [atClient] = starts.filter((start) => start.includes('authorization_codes'))
   const conditions = conditionsOf(atClient!).map((node) => node['Index Cond'])

@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as routes from '../../lib/contract/routes'
 import { createScimToken } from '../../lib/scim/manage'
+import { assert, newPasskey } from '../support/authenticator'
 import { openDirectory } from '../support/clients/directory'
+import { storePasskey } from '../support/databases/passkey'
 import {
   exchangePath,
   expect,
@@ -28,6 +30,7 @@ const libraries = {
   ioredis: /MaxRetriesPerRequestError/,
   SCIM: /scim_tokens WHERE token_hash/,
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
+  '@simplewebauthn/server': /Leftover bytes detected/,
 }
 
 async function loadedFiles({ process }: TestServer): Promise<string[]> {
@@ -52,14 +55,16 @@ async function loadedLibraries(server: TestServer): Promise<string[]> {
   )
 }
 
-test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({
+test('loads no SSO, email, HTTP, Redis, TOTP or WebAuthn library for an exchange, a reset and a sign-in', async ({
   serverWith,
+  sql,
   user,
 }) => {
   const server = await serverWith({
     ...probe,
     PASSWORD_SIGN_IN: 'true',
     SECOND_FACTOR: 'true',
+    PASSKEYS: 'true',
   })
   expect(
     (await postTo(server.url + exchangePath, { code: await newCode(user) })).status,
@@ -78,6 +83,22 @@ test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset 
     (await postTo(server.url + routes.startSecondFactor.path, reset, own)).status,
   ).toBe(200)
   expect(await loadedLibraries(server)).toEqual(['otpauth'])
+
+  const cookie = { Cookie: `refresh=${body.refreshToken}` }
+  expect((await postTo(server.url + routes.startPasskey.path, {}, cookie)).status).toBe(
+    200,
+  )
+  await fetch(`${server.url}/sign-in`)
+  expect(await loadedLibraries(server)).toEqual(['otpauth'])
+  const { options } = await (
+    await fetch(server.url + routes.getPasskeySignInOptions.path)
+  ).json()
+  const passkey = newPasskey(user.id)
+  await storePasskey(sql, user, passkey)
+  const credential = assert(passkey, keepSecret(options.challenge), server.url)
+  const entered = await postTo(server.url + routes.signInWithPasskey.path, { credential })
+  expect(entered.status).toBe(200)
+  expect(await loadedLibraries(server)).toEqual(['otpauth', '@simplewebauthn/server'])
 })
 
 test('loads nothing of SCIM, and reads no table for it, without the setting', async ({

@@ -16,6 +16,7 @@ test.beforeAll(async () => {
   servers = await startTwoServers(process.env.DATABASE_URL!, {
     PASSWORD_SIGN_IN: 'true',
     SECOND_FACTOR: 'true',
+    PASSKEYS: 'true',
   })
 })
 test.afterEach(() => {

@@ -19,6 +19,7 @@ import {
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
+import { allFeatures } from '../support/servers/settings'
 
 const resetLink = async (user: { id: string; email: string }) =>
   `/reset-password?token=${await newToken(user)}`
@@ -506,6 +507,25 @@ test('each page loads only a small script of its own', async ({ page, user }) =>
   expect(own['/sso/callback']).toBeLessThan(4_000)
   expect(own['/reset-password']).toBeLessThan(5_600)
   expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the styles are only in the HTML
+})
+
+test('passkeys add at most 1.5 kB of script to the sign-in page, and nothing without PASSKEYS', async ({
+  page,
+  serverWith,
+}) => {
+  const path = '/sign-in?step=password'
+  const scripts: Record<string, Map<string, string>> = {}
+  for (const PASSKEYS of ['true', 'false']) {
+    const { url } = await serverWith({ ...allFeatures, PASSKEYS })
+    scripts[PASSKEYS] = await scriptsOf(page, url + path)
+  }
+
+  const sizes = [scripts.true!, scripts.false!].map((each) => gzipBytes([...each]))
+  console.log(`Scripts of /sign-in with passkeys and without, gzip: ${sizes} bytes`)
+  expect(sizes[0]! - sizes[1]!).toBeGreaterThan(0)
+  expect(sizes[0]! - sizes[1]!).toBeLessThan(1_500)
+  const withoutPasskeys = [...scripts.false!.values()].join()
+  expect(withoutPasskeys).not.toContain('isConditionalMediationAvailable')
 })
 
 test('a page that React renders again still has its styles', async ({ page }) => {

@@ -94,6 +94,18 @@ export const checks = [
   'factor_on',
   'factor_off',
 
+  // a passkey
+  'passkey_format',
+  'passkey_unknown',
+  'passkey_signature',
+  'passkey_origin',
+  'passkey_user_verification',
+  'passkey_counter',
+  'passkey_user',
+  'passkey_exists',
+  'passkey_limit',
+  'sign_in_old',
+
   // the directory of a connection
   'scim_syntax',
   'scim_value',

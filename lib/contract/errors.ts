@@ -1,5 +1,5 @@
 import type { Check } from './checks'
-import { lifetimes, maxSecondFactorFailures } from './lifetimes'
+import { lifetimes, maxPasskeys, maxSecondFactorFailures } from './lifetimes'
 
 const codeLifetime = lifetimes.code === 60 ? 'one minute' : `${lifetimes.code} seconds`
 const onceInOneBrowser = `Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`
@@ -42,6 +42,13 @@ export const errors = {
     status: 400,
     message: 'This code is wrong.',
     description: 'The code is wrong or used, as `issues` says.',
+  },
+  PASSKEY_INVALID: {
+    status: 400,
+    message: 'This passkey can’t be used. Sign in another way.',
+    description:
+      'The passkey is unknown, its response is invalid, or its user is disabled or may\n' +
+      'only use SSO. The response is the same for all causes, except as `issues` says.',
   },
   WIDGET_TOKEN_INVALID: {
     status: 400,
@@ -95,6 +102,15 @@ export const errors = {
     description:
       'The password is right, and the user has a second factor. No session exists.',
   },
+  SIGN_IN_AGAIN: {
+    status: 403,
+    message: 'Sign in again to do this.',
+    description:
+      'The operation needs the refresh cookie of a browser in which the user has signed\n' +
+      'in with a password or a passkey in the last ' +
+      `${lifetimes.freshSignIn / 60} minutes. If the user has a second\n` +
+      'factor, the sign-in must have included it.',
+  },
   SECOND_FACTOR_LOCKED: {
     status: 403,
     message: 'There were too many wrong codes. Use a recovery code.',
@@ -117,6 +133,13 @@ export const errors = {
     message: 'The second factor was already changed. Open the page again.',
     description:
       'The second factor is already on, or it is off and the operation needs it.',
+  },
+  PASSKEY_CONFLICT: {
+    status: 409,
+    message: 'This passkey can’t be added.',
+    description:
+      `The user has ${maxPasskeys} passkeys, the passkey was already added, or the account has\n` +
+      'changed meanwhile.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,

@@ -25,7 +25,13 @@ export const lifetimes = {
    */
   secondFactorStep: 10 * 60,
   widgetToken: 15 * 60,
-  /** The cookie of a browser in which a user has signed in with a password. */
+  /** A challenge of a sign-in with a passkey. Autofill waits as long as the page is open. */
+  passkeySignIn: 60 * 60,
+  /** A challenge with which a passkey is added. */
+  passkeyRegistration: 10 * 60,
+  /** How old the sign-in may be with which a user adds or removes a passkey. */
+  freshSignIn: 10 * 60,
+  /** The cookie of a browser in which a user has signed in with a password or a passkey. */
   knownBrowser: 180 * 24 * 60 * 60,
 } as const
 
@@ -40,6 +46,12 @@ export const refreshGraceSeconds = 10
  * the oldest one.
  */
 export const maxLiveSessions = 100
+
+/** How many passkeys a user can have. */
+export const maxPasskeys = 20
+
+/** The time that a browser has to show a prompt for a passkey. */
+export const passkeyPromptMs = 5 * 60 * 1000
 
 /**
  * After this many wrong TOTP codes in a row, only a recovery code or an operator unlocks

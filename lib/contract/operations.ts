@@ -7,7 +7,9 @@ import {
 } from './errors'
 import {
   lifetimes,
+  maxPasskeys,
   maxSecondFactorFailures,
+  passkeyPromptMs,
   passwordLimits,
   refreshGraceSeconds,
 } from './lifetimes'
@@ -24,6 +26,7 @@ export type Operation = {
     | 'Operations'
     | 'Sessions'
     | 'Second factor'
+    | 'Passkeys'
     | 'OpenID Connect'
     | 'Widgets'
     | 'Keys'
@@ -43,6 +46,7 @@ export type Operation = {
   setting?:
     | 'PASSWORD_SIGN_IN'
     | 'SECOND_FACTOR'
+    | 'PASSKEYS'
     | 'SMTP_URL'
     | 'WIDGET_SIGNING_KEYS'
     | 'ID_TOKEN_SIGNING_KEYS'
@@ -138,6 +142,23 @@ const recoveryCodes = {
   },
 }
 const codeErrors = ['SECOND_FACTOR_INVALID', 'SECOND_FACTOR_LOCKED'] as const
+const passkeys = { tag: 'Passkeys', setting: 'PASSKEYS' } as const
+const withoutPasskeys = 'Unless `PASSKEYS` is `true`, the path responds with 404.'
+const needsFreshSignIn =
+  'Needs the refresh cookie of a browser in which the user has signed in with a password or a\n' +
+  `passkey in the last ${lifetimes.freshSignIn / 60} minutes, and with the second factor if the user has one. A JWT is\n` +
+  'not enough.'
+const examplePasskey = {
+  id: sessionId,
+  name: 'Firefox on Windows',
+  provider: 'Google Password Manager',
+  synced: true,
+  createdAt: exampleInstant,
+}
+const exampleChallenge = 'vOo8vcSuwfDlpUlSQhoZmXFLqWkBuxVMXhT4_zcJqk9oZmXF'
+const credentialId = 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM'
+const userHandle = 'Ww9qUjwe'.padEnd(22, 'A')
+
 const publicKeys = {
   response: schemas.JwksResponse,
   responseExample: { keys: [exampleKey] },
@@ -243,6 +264,153 @@ export const operations = {
       'The session, as after a sign-in. The cookie with the challenge is deleted.',
     cookies: 'sets',
     errors: ['CHALLENGE_INVALID', ...codeErrors],
+  },
+  getPasskeySignInOptions: {
+    ...passkeys,
+    ...routes.getPasskeySignInOptions,
+    summary: 'Get what a browser needs to ask for a passkey.',
+    description:
+      `${withoutPasskeys} The options are\n` +
+      'the same for every user, so they reveal nothing about accounts. `parseRequestOptionsFromJSON()`\n' +
+      `reads them. The challenge works for ${lifetimes.passkeySignIn / 60} minutes, and starts at most one session.`,
+    response: schemas.PasskeySignInOptionsResponse,
+    responseDescription: 'The options, with a new challenge.',
+    responseExample: {
+      ok: true,
+      options: {
+        challenge: exampleChallenge,
+        rpId: 'login.example.com',
+        userVerification: 'required',
+        timeout: passkeyPromptMs,
+      },
+      expiresAt: exampleInstant,
+    },
+  },
+  signInWithPasskey: {
+    ...passkeys,
+    ...routes.signInWithPasskey,
+    summary: 'Sign in with a passkey.',
+    description:
+      `${withoutPasskeys} A passkey is a\n` +
+      'complete sign-in: no password and no second factor follow. The `amr` of the JWT is\n' +
+      '`["pop","user","mfa"]`. A failure does not use the challenge up. A success ends the sessions\n' +
+      'whose cookies the request contains.',
+    request: schemas.SignInPasskeyRequest,
+    requestExample: {
+      credential: {
+        id: credentialId,
+        clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0',
+        authenticatorData: 'v6vDdDKVi0sGM2DTrWRhycRzWuf47dRlkqXg8BRSsuQdAAAAAA',
+        signature: 'MEUCIQDX',
+        userHandle,
+      },
+    },
+    ...tokens,
+    responseDescription:
+      'The session, as after a sign-in with a password. The cookie with the challenge of a second\n' +
+      'factor is deleted.',
+    cookies: 'sets',
+    errors: ['CHALLENGE_INVALID', 'PASSKEY_INVALID'],
+  },
+  listPasskeys: {
+    ...passkeys,
+    ...routes.listPasskeys,
+    summary: 'The passkeys of the user.',
+    description: withoutPasskeys,
+    response: schemas.PasskeysResponse,
+    responseDescription: 'The passkeys.',
+    responseExample: { ok: true, available: true, passkeys: [examplePasskey] },
+    session: 'required',
+  },
+  startPasskey: {
+    ...passkeys,
+    ...routes.startPasskey,
+    summary: 'Get what a browser needs to create a passkey.',
+    description:
+      `${withoutPasskeys}\n${needsFreshSignIn}\n` +
+      '`parseCreationOptionsFromJSON()` reads the options. The challenge works for\n' +
+      `${lifetimes.passkeyRegistration / 60} minutes in this session, until the password or the second factor changes. A\n` +
+      `user can have ${maxPasskeys} passkeys.`,
+    request: schemas.StartPasskeyRequest,
+    requestExample: {},
+    response: schemas.PasskeyOptionsResponse,
+    responseDescription: 'The options, with a new challenge. Nothing is stored.',
+    responseExample: {
+      ok: true,
+      options: {
+        challenge: exampleChallenge,
+        rp: { id: 'login.example.com', name: 'Dashboard' },
+        user: {
+          id: userHandle,
+          name: 'ada@example.com',
+          displayName: 'ada@example.com',
+        },
+        pubKeyCredParams: [-7, -8, -257].map((alg) => ({ type: 'public-key', alg })),
+        excludeCredentials: [],
+        authenticatorSelection: {
+          residentKey: 'required',
+          requireResidentKey: true,
+          userVerification: 'required',
+        },
+        attestation: 'none',
+        timeout: passkeyPromptMs,
+      },
+      expiresAt: exampleInstant,
+    },
+    errors: ['SIGN_IN_AGAIN', 'PASSKEY_CONFLICT'],
+  },
+  addPasskey: {
+    ...passkeys,
+    ...routes.addPasskey,
+    summary: 'Store the passkey that a browser has created.',
+    description:
+      `${withoutPasskeys} Needs the\n` +
+      'refresh cookie of the session that got the options. If email is configured, the user gets\n' +
+      'an email.',
+    request: schemas.AddPasskeyRequest,
+    requestExample: {
+      credential: {
+        id: credentialId,
+        clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0',
+        attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVik',
+        transports: ['internal', 'hybrid'],
+      },
+    },
+    response: schemas.PasskeyResponse,
+    responseDescription: 'The user can sign in with the passkey.',
+    responseExample: { ok: true, passkey: examplePasskey },
+    errors: ['CHALLENGE_INVALID', 'PASSKEY_INVALID', 'SIGN_IN_AGAIN', 'PASSKEY_CONFLICT'],
+  },
+  renamePasskey: {
+    ...passkeys,
+    ...routes.renamePasskey,
+    summary: 'Give a passkey another name.',
+    description: withoutPasskeys,
+    request: schemas.RenamePasskeyRequest,
+    requestExample: { passkeyId: sessionId, name: 'My key' },
+    responseDescription: 'The passkey has the name, or the user has no such passkey.',
+    ...ok,
+    session: 'required',
+    issueExamples: {
+      name: {
+        path: ['name'],
+        code: 'invalid_name',
+        message: 'Enter a name of 1 to 60 characters.',
+      },
+    },
+  },
+  removePasskey: {
+    ...passkeys,
+    ...routes.removePasskey,
+    summary: 'Remove a passkey, and end all other sessions.',
+    description:
+      `${withoutPasskeys}\n${needsFreshSignIn}\n` +
+      'If email is configured, the user gets an email.',
+    request: schemas.RemovePasskeyRequest,
+    requestExample: { passkeyId: sessionId },
+    responseDescription: 'The passkey is removed, or the user has no such passkey.',
+    ...ok,
+    errors: ['SIGN_IN_AGAIN'],
   },
   getSecondFactor: {
     ...secondFactor,

@@ -17,6 +17,41 @@ export const signInSecondFactor = {
   method: 'POST',
   path: '/api/auth/sign-in/second-factor',
 } as const
+export const getPasskeySignInOptions = {
+  name: 'sign-in-passkey-options',
+  method: 'GET',
+  path: '/api/auth/sign-in/passkey/options',
+} as const
+export const signInWithPasskey = {
+  name: 'sign-in-passkey',
+  method: 'POST',
+  path: '/api/auth/sign-in/passkey',
+} as const
+export const listPasskeys = {
+  name: 'passkeys',
+  method: 'GET',
+  path: '/api/auth/passkeys',
+} as const
+export const startPasskey = {
+  name: 'passkey-options',
+  method: 'POST',
+  path: '/api/auth/passkeys/options',
+} as const
+export const addPasskey = {
+  name: 'passkey-add',
+  method: 'POST',
+  path: '/api/auth/passkeys/add',
+} as const
+export const renamePasskey = {
+  name: 'passkey-rename',
+  method: 'POST',
+  path: '/api/auth/passkeys/rename',
+} as const
+export const removePasskey = {
+  name: 'passkey-remove',
+  method: 'POST',
+  path: '/api/auth/passkeys/remove',
+} as const
 export const getSecondFactor = {
   name: 'second-factor',
   method: 'GET',

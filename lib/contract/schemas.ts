@@ -47,6 +47,13 @@ export const ResetPasswordRequest = body({
       '(`too_short`, `too_long`, `invalid_characters`) does not count as an attempt.',
   ),
   password: newPassword,
+  removePasskeys: z
+    .boolean({ error: 'This field must be true or false.' })
+    .optional()
+    .describe(
+      'Whether to remove the passkeys of the user. Ignored if the user has a second factor,\n' +
+        'which a mailbox alone must not remove.',
+    ),
 })
 
 export const ChangePasswordRequest = body({ currentPassword, password: newPassword })
@@ -89,6 +96,50 @@ export const RemoveSecondFactorRequest = body({
   password: currentPassword,
   ...proof,
 }).superRefine(demandOne)
+
+const base64url = text.describe('Bytes in base64url, without padding.')
+
+const assertion = z.object(
+  {
+    id: base64url,
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: base64url.optional(),
+  },
+  { error: 'This field must be an object.' },
+)
+const registration = z.object(
+  {
+    id: base64url,
+    clientDataJSON: base64url,
+    attestationObject: base64url,
+    transports: z
+      .array(z.string(), { error: 'This field must be a list.' })
+      .optional()
+      .describe('The result of `getTransports()`. Unknown ones are ignored.'),
+  },
+  { error: 'This field must be an object.' },
+)
+const passkeyId = text.describe('A passkey of the user. Any other is ignored.')
+
+export const SignInPasskeyRequest = body({
+  credential: assertion.describe(
+    'The `AuthenticatorAssertionResponse` of `navigator.credentials.get()`.',
+  ),
+})
+/** It has no fields. */
+export const StartPasskeyRequest = body({})
+export const AddPasskeyRequest = body({
+  credential: registration.describe(
+    'The `AuthenticatorAttestationResponse` of `navigator.credentials.create()`.',
+  ),
+})
+export const RenamePasskeyRequest = body({
+  passkeyId,
+  name: text.describe('1 to 60 characters. Spaces at both ends are removed.'),
+})
+export const RemovePasskeyRequest = body({ passkeyId })
 
 export const ForgotPasswordRequest = body({ email })
 
@@ -168,7 +219,7 @@ export const SessionsResponse = success({
       current: z.boolean().describe('Whether it is the session of the request.'),
       signedInWith: z.object({
         method: z
-          .enum(['password', 'sso', 'code'])
+          .enum(['password', 'passkey', 'sso', 'code'])
           .describe('`code` is a callback of your own.'),
         connection: z
           .object({ slug: z.string(), name: z.string() })
@@ -287,6 +338,67 @@ export const RecoveryCodesResponse = success({
     .describe('Ten codes. Empty if a repeated request confirms the same second factor.'),
 })
 
+/** What `navigator.credentials.get()` needs (`PublicKeyCredentialRequestOptionsJSON`). */
+export const PasskeySignInOptionsResponse = success({
+  options: z.object({
+    challenge: matching(/^[\w-]{48}$/, 'In base64url.'),
+    rpId: z.string().describe('The domain of the passkeys.'),
+    userVerification: z.literal('required'),
+    timeout: z.int().describe('In milliseconds.'),
+  }),
+  expiresAt: instant.describe('Until when the challenge can be used.'),
+})
+
+/** What `navigator.credentials.create()` needs (`PublicKeyCredentialCreationOptionsJSON`). */
+export const PasskeyOptionsResponse = success({
+  options: z.object({
+    challenge: matching(/^[\w-]{48}$/, 'In base64url.'),
+    rp: z.object({ id: z.string(), name: z.string() }),
+    user: z.object({ id: z.string(), name: z.string(), displayName: z.string() }),
+    pubKeyCredParams: z.array(z.object({ type: z.literal('public-key'), alg: z.int() })),
+    excludeCredentials: z
+      .array(
+        z.object({
+          type: z.literal('public-key'),
+          id: z.string(),
+          transports: z.array(z.string()),
+        }),
+      )
+      .describe('The passkeys that the user has.'),
+    authenticatorSelection: z.object({
+      residentKey: z.literal('required'),
+      requireResidentKey: z.literal(true),
+      userVerification: z.literal('required'),
+    }),
+    attestation: z.literal('none'),
+    timeout: z.int().describe('In milliseconds.'),
+  }),
+  expiresAt: instant.describe('Until when the challenge can be used.'),
+})
+
+const passkey = z.object({
+  id: z.guid(),
+  name: z
+    .string()
+    .describe(
+      'Chosen by the user, or else the provider, or the device, such as “Firefox on Windows”.',
+    ),
+  provider: z
+    .string()
+    .optional()
+    .describe('The password manager, as it claims, such as “Google Password Manager”.'),
+  synced: z.boolean().describe('Whether it is copied to other devices of the user.'),
+  createdAt: instant,
+  lastUsedAt: instant.optional(),
+})
+
+export const PasskeysResponse = success({
+  available: z.boolean().describe('Whether the user can add a passkey here.'),
+  passkeys: z.array(passkey).describe('The newest is first.'),
+})
+
+export const PasskeyResponse = success({ passkey })
+
 export const OkResponse = success({})
 
 /** A public signing key, as listed in the JWKS (RFC 7517). */
@@ -341,6 +453,9 @@ const issues = {
   invalid_email: 'the value is not exactly one email address',
   wrong_code: 'the code is wrong',
   used_code: 'the code was already used',
+  unknown_passkey: 'the user of the passkey exists, and has no such passkey',
+  user_not_verified: 'the authenticator did not verify the user',
+  invalid_name: 'the name does not have 1 to 60 characters, or has control characters',
   ...passwordIssues,
 }
 const issueMeanings = Object.entries(issues).map(
@@ -396,6 +511,8 @@ export function errorSchema(code: ErrorCode) {
   if (code === 'SECOND_FACTOR_REQUIRED') return common.extend(ChallengeSchema.shape)
   if (code === 'VALIDATION_ERROR' || code === 'SECOND_FACTOR_INVALID')
     return common.extend({ issues: z.array(IssueSchema).min(1) })
+  if (code === 'PASSKEY_INVALID')
+    return common.extend({ issues: z.array(IssueSchema).min(1).optional() })
   if (code !== 'SERVICE_UNAVAILABLE') return common
 
   const outcome = z

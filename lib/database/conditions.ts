@@ -6,5 +6,8 @@ import { Prisma } from './prisma'
  */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
-/** A condition on a row of `sessions`: whether it began with a password. */
-export const beganWithPassword = Prisma.sql`coalesce(method = 'password', connection_id IS NULL)`
+/**
+ * A condition on a row of `sessions`: whether it began with a password or a passkey of the
+ * user. It does not depend on PASSKEYS, which may be off while such sessions live.
+ */
+export const beganWithOwnCredential = Prisma.sql`coalesce(method IN ('password', 'passkey'), connection_id IS NULL)`

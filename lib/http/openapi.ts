@@ -82,7 +82,7 @@ const headerObjects = {
   'Set-Cookie': describeHeader(
     'Two cookies that no script can read: the session JWT and the refresh token. Over https, their names are\n' +
       '`__Host-session` and `__Host-refresh`. On http://localhost, they are `session` and `refresh`. After a\n' +
-      'sign-in with a password, a third cookie (`__Host-known` or `known`) gives the browser its own attempts for\n' +
+      'sign-in with a password or a passkey, a third cookie (`__Host-known` or `known`) gives the browser its own attempts for\n' +
       'this account. If the user has a second factor, the cookie `__Host-challenge` or `challenge` contains the\n' +
       'challenge. While a second factor is set up, the cookie `__Host-enrolment` or `enrolment` contains the\n' +
       'enrolment.',
@@ -179,6 +179,10 @@ export const openApiDocument = {
     {
       name: 'Second factor',
       description: 'An authenticator app (TOTP) for sign-ins with a password.',
+    },
+    {
+      name: 'Passkeys',
+      description: 'Sign in with a passkey (WebAuthn), and manage passkeys.',
     },
     {
       name: 'OpenID Connect',

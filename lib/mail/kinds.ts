@@ -110,6 +110,18 @@ const secondFactorNotice = (
   }),
 })
 
+const accountLink = async () => `${env().PUBLIC_URL}/account`
+
+const passkeyNotice = (what: 'added' | 'removed' | 'newDevice'): MailKind => ({
+  ...notice,
+  link: accountLink,
+  texts: ({ passkey, changed: { requested } }) => ({
+    ...passkey,
+    ...passkey[what],
+    requested,
+  }),
+})
+
 /**
  * Every kind of email in the outbox. A new kind needs an entry here, and its texts in
  * each language.
@@ -133,6 +145,9 @@ export const mailKinds = {
   },
   'password-changed': { ...notice, texts: ({ changed }) => changed },
   'new-device': { ...notice, texts: ({ newDevice }) => newDevice },
+  'new-device-passkey': passkeyNotice('newDevice'),
+  'passkey-added': passkeyNotice('added'),
+  'passkey-removed': passkeyNotice('removed'),
   'email-changed': {
     ...notice,
     link: signInLink,

@@ -1,6 +1,6 @@
 import type { Caller } from '../contract/caller'
 import { lifetimes } from '../contract/lifetimes'
-import { prisma } from '../database/prisma'
+import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log/log'
 import { sendAfterRequest } from '../mail/sender'
 import { sendsMail } from '../settings/env'
@@ -10,11 +10,19 @@ import { readAccount } from './sign-in'
 
 const maxMailsPerDay = 10 // for programs, which sign in often and send no cookie
 
-/** `isRepeated`: whether an earlier request started it, which may have queued the email. */
-type Session = { userId: string; sessionId: string; isRepeated: boolean }
+/**
+ * `isRepeated`: whether an earlier request started it, which may have queued the email.
+ * `kind`: of the email, by default that about a password.
+ */
+type Session = {
+  userId: string
+  sessionId: string
+  isRepeated: boolean
+  kind?: 'new-device' | 'new-device-passkey'
+}
 
 /**
- * Emails a user after a sign-in with the password in a new browser, except after the
+ * Emails a user after a sign-in with the password or a passkey in a new browser, except after the
  * first sign-in. Sends one email a day about the same device and network, because some
  * browsers forget their cookies. Never throws.
  */
@@ -38,12 +46,15 @@ export async function mailNewDevice(session: Session, caller: Caller): Promise<v
   }
 }
 
+/** A condition on a row of `mails`: both kinds share the limit of a day. */
+const isOfNewDevice = Prisma.sql`kind IN ('new-device', 'new-device-passkey')`
+
 /**
  * Queues an email, unless this browser has signed in with the current password. Returns
  * the number of queued emails.
  */
 function queueNotice(
-  { userId, sessionId, isRepeated }: Session,
+  { userId, sessionId, isRepeated, kind = 'new-device' }: Session,
   { language, device, network }: Caller,
   signedInAt: number | null,
 ): Promise<number> {
@@ -59,10 +70,10 @@ function queueNotice(
         AND (coalesce(password_changed_at, created_at) < now() - make_interval(secs => ${lifetimes.session})
           OR EXISTS (SELECT FROM sessions WHERE user_id = ${userId}::uuid AND id <> ${sessionId}::uuid))
         AND NOT (${isRepeated} AND EXISTS (
-          SELECT FROM mails WHERE user_id = ${userId} AND kind = 'new-device'
+          SELECT FROM mails WHERE user_id = ${userId} AND ${isOfNewDevice}
             AND requested_at >= (SELECT created_at FROM sessions WHERE id = ${sessionId}::uuid)))
         AND ${maxMailsPerDay} > (SELECT count(*) FROM mails
-          WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')
+          WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isOfNewDevice})
     ), first_today AS (
       INSERT INTO password_attempts AS stored (key_hash, count, expires_at)
       SELECT decode(${notified}, 'hex'), 1, now() + interval '1 day' FROM signed_in
@@ -70,5 +81,5 @@ function queueNotice(
       RETURNING key_hash
     )
     INSERT INTO mails (kind, user_id, language, device)
-    SELECT 'new-device', id, ${language}, ${device} FROM signed_in WHERE EXISTS (SELECT FROM first_today)`
+    SELECT ${kind}, id, ${language}, ${device} FROM signed_in WHERE EXISTS (SELECT FROM first_today)`
 }

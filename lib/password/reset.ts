@@ -45,13 +45,16 @@ export async function issueResetToken(
 
 /**
  * Sets a new password with a reset token, ends all sessions, and queues a notice. If the
- * token has just set this password, does nothing. Throws as in the contract.
+ * token has just set this password, does nothing. With `removePasskeys`, deletes the
+ * passkeys of a user without a second factor. Throws as in the contract.
  */
 export async function resetPassword(
   token: string,
   password: string,
   caller: Caller = unknownCaller,
+  asked: { removePasskeys?: boolean | undefined } = {},
 ) {
+  const removesPasskeys = env().PASSKEYS && asked.removePasskeys === true
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
 
@@ -61,7 +64,7 @@ export async function resetPassword(
   if (!user) {
     const repeated = formatError
       ? null
-      : await findRepeatedReset(tokenHash, password, caller)
+      : await findRepeatedReset(tokenHash, password, caller, removesPasskeys)
     if (repeated) return repeated
 
     throw await rejectToken(tokenHash)
@@ -72,11 +75,17 @@ export async function resetPassword(
   const passwordHash = await runCounted(tokenHash, () =>
     hashNewPassword(password, [email, env().APP_NAME]),
   )
-  const changed = await spendToken(tokenHash, userId, passwordHash, caller)
+  const changed = await spendToken(
+    tokenHash,
+    userId,
+    passwordHash,
+    caller,
+    removesPasskeys,
+  )
   if (changed) return { userId }
 
   // for example, a concurrent request used the token, perhaps the same one
-  const repeated = await findRepeatedReset(tokenHash, password, caller)
+  const repeated = await findRepeatedReset(tokenHash, password, caller, removesPasskeys)
   if (repeated) return repeated
 
   throw await rejectToken(tokenHash)
@@ -91,6 +100,7 @@ async function findRepeatedReset(
   tokenHash: Hash,
   password: string,
   { idempotencyKey }: Caller,
+  removesPasskeys: boolean,
 ) {
   const used = idempotencyKey === null ? null : await countRepetition(tokenHash)
   if (!used) return null
@@ -100,7 +110,21 @@ async function findRepeatedReset(
     verifyPassword(password, passwordHash),
   )
 
-  return verified && { userId }
+  const hasLeft = removesPasskeys && (await hasRemovablePasskeys(userId))
+
+  return verified && !hasLeft ? { userId } : null
+}
+
+/** A condition on a row of `passkeys`: whether a reset may remove it. */
+const isRemovable = Prisma.sql`
+  (SELECT second_factor_at IS NULL FROM users WHERE users.id = passkeys.user_id)`
+
+async function hasRemovablePasskeys(userId: string): Promise<boolean> {
+  const count = await prisma().$executeRaw`
+    SELECT 1 FROM passkeys WHERE user_id = ${userId}::uuid AND ${isRemovable}`.catch(
+    NothingChanged.rethrow,
+  )
+  return count > 0
 }
 
 type UsedToken = { userId: string; passwordHash: string }
@@ -185,8 +209,12 @@ async function spendToken(
   userId: string,
   passwordHash: string,
   caller: Caller,
+  removesPasskeys: boolean,
 ): Promise<number> {
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
+  const passkeysRemoved = removesPasskeys
+    ? Prisma.sql`passkeys_removed AS (DELETE FROM passkeys WHERE user_id = ${claimed} AND ${isRemovable}), `
+    : Prisma.empty
 
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -200,23 +228,28 @@ async function spendToken(
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
         WHERE id = ${claimed}
         RETURNING id
-      ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, caller)}
+      ), ${passkeysRemoved}${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, caller)}
       SELECT 1 FROM changed`
   })
 }
 
 /**
  * The state of a reset link when it is opened. A `live` link is valid. `email` is the
- * address of the account.
+ * address of the account. `hasPasskeys`: whether the reset can remove passkeys.
  */
 export type ResetLink =
-  | { kind: 'live'; email: string }
+  | { kind: 'live'; email: string; hasPasskeys?: boolean }
   | { kind: 'used' | 'expired' | 'invalid' }
 
 /** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */
 export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
+  const hasPasskeys = env().PASSKEYS
+    ? Prisma.sql`EXISTS (
+        SELECT FROM passkeys WHERE passkeys.user_id = reset_tokens.user_id AND ${isRemovable}) AS "hasPasskeys",`
+    : Prisma.empty
+
   const [link] = await prisma().$queryRaw<ResetLink[]>`
-    SELECT (SELECT email FROM users WHERE id = user_id) AS email,
+    SELECT ${hasPasskeys} (SELECT email FROM users WHERE id = user_id) AS email,
       CASE WHEN used_at IS NOT NULL THEN 'used' WHEN expires_at <= now() THEN 'expired' WHEN ${isUsableToken} THEN 'live'
         ELSE 'invalid' END AS kind
     FROM reset_tokens WHERE token_hash = ${tokenHash}`

@@ -243,19 +243,19 @@ async function startOrRepeat(user: StoredUser, caller: Caller, attempt: Counted)
 }
 
 /**
- * Returns the session that the same request has started, and releases the attempt.
- * Otherwise, returns null. The parameters are those of `findRepeated`.
+ * Returns the session that the same request has started, and releases the attempt, if
+ * any. Otherwise, returns null. The parameters are those of `findRepeated`.
  */
 export async function repeatPasswordSession(
   ids: string[],
   caller: Caller,
-  attempt: Counted,
+  attempt: Counted | null,
   isAnswered?: Prisma.Sql,
 ): Promise<PasswordSession | null> {
   const session = await findRepeated(ids, caller, isAnswered)
   if (!session) return null
 
-  await releaseAttempt(attempt)
+  if (attempt) await releaseAttempt(attempt)
   const { userId, sessionId, now } = session
 
   return { ...issueTokens(session), userId, sessionId, isRepeated: true, startedAt: now }
@@ -275,25 +275,30 @@ function start(
 }
 
 /** `startedAt`: in seconds since 1970. */
-type PasswordSession = Omit<SignIn, 'knownBrowser'> & { startedAt: number }
+export type PasswordSession = Omit<SignIn, 'knownBrowser'> & { startedAt: number }
 
 /**
  * Starts a session of the user who meets `condition` and is in the CTE `spent (user_id)`.
- * Otherwise, returns null.
+ * Otherwise, returns null. `attempt`: what a success gives back. `method`: how the user
+ * signs in, an SQL expression.
  */
 export async function startPasswordSession(
   sessionId: string,
   condition: Prisma.Sql,
   amr: string[],
   caller: Caller,
-  attempt: Counted,
+  attempt: Counted | null,
   spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
+  method = Prisma.sql`'password'`,
 ): Promise<PasswordSession | null> {
   const claimed = claimedColumns({
     userId: Prisma.sql`user_id`,
-    method: Prisma.sql`'password'`,
+    method,
     amr: Prisma.sql`${amr}`,
   })
+  const refund = attempt
+    ? Prisma.sql`, ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}`
+    : Prisma.empty
 
   const heldIds = await caller.sessionIds
 
@@ -304,8 +309,7 @@ export async function startPasswordSession(
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
     ), ${spend}, claimed AS MATERIALIZED (
       SELECT email, ${claimed} FROM locked_user WHERE user_id = (SELECT user_id FROM spent)
-    ), ${startSession(sessionId, heldIds, caller.device, hashBrowser(caller))},
-    ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
+    ), ${startSession(sessionId, heldIds, caller.device, hashBrowser(caller))}${refund}
     SELECT ${startedColumns}, (SELECT email FROM claimed) AS email FROM started`
 
   if (!row) return null

@@ -1,7 +1,7 @@
 import type { Check } from '../contract/checks'
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { beganWithPassword, isUnexpired } from '../database/conditions'
+import { beganWithOwnCredential, isUnexpired } from '../database/conditions'
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
@@ -23,10 +23,10 @@ export type LiveSession = {
 
 /**
  * A condition on a row of `sessions`: the user is enabled, and may use a password if the
- * session began with one.
+ * session began with a password or a passkey.
  */
 export const isUserAllowed = Prisma.sql`(
-  SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
+  SELECT disabled_at IS NULL AND (NOT ${beganWithOwnCredential} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
 
 const isParentLive = Prisma.sql`
   (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = sessions.parent_id)`
@@ -166,10 +166,11 @@ async function findSessionByClaims(
 
 /**
  * Returns the browser's live session that a refresh token could renew, or null. Changes
- * nothing.
+ * nothing. `isAccepted`: a condition on the session.
  */
 export async function findRefreshableSession(
   refreshToken: string,
+  isAccepted: Prisma.Sql = isOfBrowser,
 ): Promise<LiveSession | null> {
   const presented = readRefreshToken(refreshToken)
   if (!presented) return null
@@ -178,7 +179,7 @@ export async function findRefreshableSession(
   const isRefreshable = Prisma.sql`
     (generation = ${generation}
       OR generation = ${generation} + 1 AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
-    AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed} AND ${isOfBrowser}`
+    AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed} AND ${isAccepted}`
 
   return findLive(sessionId, isRefreshable)
 }

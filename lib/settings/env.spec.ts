@@ -311,6 +311,41 @@ test('a second factor requires password sign-in and an encryption key', () => {
   ])
 })
 
+test('passkeys require password sign-in, and an address at which browsers allow them', () => {
+  const passkeys = { PASSWORD_SIGN_IN: 'true', PASSKEYS: 'true' }
+  const problemsWith = (settings: object) =>
+    problems({ ...good, NODE_ENV: 'test', ...passkeys, ...settings })
+  const https =
+    'PASSKEYS needs a PUBLIC_URL that begins with https://, unless its host is localhost'
+  const name =
+    'PASSKEYS needs a host name in PUBLIC_URL, such as localhost, instead of an IP address'
+  const domain = 'PASSKEY_DOMAIN must be the host of PUBLIC_URL or a parent domain of it'
+  const login = 'https://login.example.com'
+
+  expect(problemsWith({ PASSWORD_SIGN_IN: 'false' })).toEqual([
+    'PASSKEYS needs PASSWORD_SIGN_IN=true',
+  ])
+  for (const [settings, expected] of [
+    [{ PUBLIC_URL: login }, []],
+    [{ PUBLIC_URL: 'http://localhost:3000' }, []],
+    [{ PUBLIC_URL: 'http://login.localhost' }, []],
+    [{ PUBLIC_URL: 'http://login.example.com' }, [https]],
+    [{ PUBLIC_URL: 'http://127.0.0.1:3000' }, [name, https]],
+    [{ PUBLIC_URL: 'https://[::1]' }, [name]],
+    [{ PUBLIC_URL: login, PASSKEY_DOMAIN: 'login.example.com' }, []],
+    [{ PUBLIC_URL: login, PASSKEY_DOMAIN: 'example.com' }, []],
+    [{ PUBLIC_URL: login, PASSKEY_DOMAIN: 'n.example.com' }, [domain]],
+    [{ PUBLIC_URL: login, PASSKEY_DOMAIN: 'app.login.example.com' }, [domain]],
+    [{ PUBLIC_URL: login, PASSKEY_DOMAIN: 'example.org' }, [domain]],
+    [
+      { PUBLIC_URL: login, PASSKEY_DOMAIN: 'https://example.com' },
+      ['PASSKEY_DOMAIN must be a domain in lower case, like example.com'],
+    ],
+  ] as const)
+    expect(problemsWith(settings), JSON.stringify(settings)).toEqual(expected)
+  expect(problems({ ...good, PASSKEY_DOMAIN: 'example.org' })).toEqual([])
+})
+
 test('all missing settings are listed together, and empty settings count as missing', () => {
   const names = (lines: string[]) => lines.map((line) => line.split(' ')[0])
   const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'REDIS_URL']

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
 import { parseEncryptionKeys } from './encryption-keys'
@@ -208,6 +209,14 @@ const Settings = z.object({
   PASSWORD_SIGN_IN: flag.default(false),
   SECOND_FACTOR: flag.default(false),
   SCIM: flag.default(false),
+  PASSKEYS: flag.default(false),
+  PASSKEY_DOMAIN: z
+    .string()
+    .regex(
+      /^[a-z\d-]+(\.[a-z\d-]+)*$/,
+      'must be a domain in lower case, like example.com',
+    )
+    .optional(),
   PASSWORD_MIN_LENGTH: wholeNumber(8, 64).default(8),
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),
@@ -518,6 +527,33 @@ function conflicts(given: Given, env: Env | undefined) {
     env?.SECOND_FACTOR &&
       !env.ENCRYPTION_KEY &&
       'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
+    ...(env ? passkeyProblems(env) : []),
+  ]
+}
+
+/** Returns why browsers would not use passkeys with these settings. */
+function passkeyProblems({
+  PASSKEYS,
+  PASSWORD_SIGN_IN,
+  PASSKEY_DOMAIN,
+  PUBLIC_URL,
+}: Env) {
+  if (!PASSKEYS) return []
+
+  const { protocol, hostname } = new URL(PUBLIC_URL)
+  const isLocal = /(^|\.)localhost$/.test(hostname)
+  const isParent = PASSKEY_DOMAIN && `.${hostname}`.endsWith(`.${PASSKEY_DOMAIN}`)
+
+  return [
+    !PASSWORD_SIGN_IN && 'PASSKEYS needs PASSWORD_SIGN_IN=true',
+    isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 &&
+      'PASSKEYS needs a host name in PUBLIC_URL, such as localhost, instead of an IP address',
+    protocol === 'http:' &&
+      !isLocal &&
+      'PASSKEYS needs a PUBLIC_URL that begins with https://, unless its host is localhost',
+    PASSKEY_DOMAIN &&
+      !isParent &&
+      'PASSKEY_DOMAIN must be the host of PUBLIC_URL or a parent domain of it',
   ]
 }
 

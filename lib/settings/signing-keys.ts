@@ -86,6 +86,7 @@ export function parseSigningKeys(json: string) {
     knownBrowserKeys: derived('known-browser-v1'),
     repetitionKeys: derived('repetition-v1'),
     challengeKeys: derived('second-factor-v1'),
+    passkeyKeys: derived('passkey-v1'),
     // For HMACs, so that the database and Redis do not show whose attempts and requests
     // are counted.
     attemptKey: derived('password-attempts-v1')[0]!,

@@ -1,5 +1,6 @@
 import {
   lifetimes,
+  maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { Texts } from './en'
@@ -282,6 +283,10 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       body: 'Sie wurden überall abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.',
     },
     stillNeeded: 'Wenn Sie eine Authenticator-App verwenden, brauchen Sie sie weiterhin.',
+    passkeysKept: 'Passkeys, die Sie behalten haben, funktionieren weiterhin.',
+    removePasskeys: 'Auch alle meine Passkeys entfernen',
+    removePasskeysHint:
+      'Tun Sie das, wenn jemand anderes Ihr Konto verwendet haben könnte.',
     used: {
       title: 'Dieser Link wurde bereits verwendet',
       body: 'Wenn Sie Ihr Passwort damit geändert haben, melden Sie sich an. Andernfalls fordern Sie einen neuen Link an.',
@@ -432,6 +437,27 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       notYou:
         'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie sofort ein neues Passwort.',
     },
+    passkey: {
+      button: 'Konto öffnen',
+      notYou:
+        'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, entfernen Sie die Passkeys, die Sie nicht kennen, und wählen Sie sofort ein neues Passwort.',
+      support: 'Wenn Sie das nicht erwartet haben, informieren Sie auch den Support.',
+      added: {
+        subject: `Ein Passkey für ${app} wurde hinzugefügt`,
+        title: 'Ein Passkey wurde hinzugefügt',
+        body: `Zu Ihrem Konto bei ${app} wurde ein Passkey hinzugefügt. Mit ihm meldet man sich ohne Ihr Passwort an.`,
+      },
+      removed: {
+        subject: `Ein Passkey für ${app} wurde entfernt`,
+        title: 'Ein Passkey wurde entfernt',
+        body: `Aus Ihrem Konto bei ${app} wurde ein Passkey entfernt. Er meldet niemanden mehr an.`,
+      },
+      newDevice: {
+        subject: `Neue Anmeldung bei ${app}`,
+        title: 'Neue Anmeldung bei Ihrem Konto',
+        body: `Bei Ihrem Konto bei ${app} gab es eine Anmeldung mit einem Passkey, in einem Browser, in dem er bisher nicht verwendet wurde.`,
+      },
+    },
     emailChanged: {
       subject: `Die E‑Mail-Adresse Ihres Kontos bei ${app} wurde geändert`,
       title: 'Ihre E‑Mail-Adresse wurde geändert',
@@ -479,6 +505,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     change: 'Passwort ändern',
     wrong: 'Das aktuelle Passwort ist falsch. Prüfen Sie es und versuchen Sie es erneut.',
     problems: {
+      signInAgain: 'Melden Sie sich erneut an, um Ihre Passkeys zu ändern.',
+      passkeyName: 'Geben Sie einen Namen mit 1 bis 60 Zeichen ein.',
       limited:
         'Es gab zu viele Versuche. Warten Sie einige Minuten und versuchen Sie es dann erneut.',
       unknown:
@@ -490,12 +518,18 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     unknownDevice: 'Unbekanntes Gerät',
     began: {
       password: 'Mit Ihrem Passwort angemeldet:',
+      passkey: 'Mit einem Passkey angemeldet:',
       connection: 'Mit {name} angemeldet:',
       sso: 'Über Ihre Organisation angemeldet:',
       code: 'Angemeldet:',
     },
     lastUsed: 'Zuletzt verwendet:',
     done: {
+      passkeyAdded:
+        'Ihr Passkey wurde hinzugefügt. Ab jetzt können Sie sich mit ihm anmelden.',
+      passkeyRenamed: 'Der Passkey wurde umbenannt.',
+      passkeyRemoved:
+        'Der Passkey wurde entfernt. Alle anderen Geräte wurden abgemeldet.',
       changed: 'Ihr Passwort wurde geändert. Alle anderen Geräte wurden abgemeldet.',
       ended: 'Das Gerät wurde abgemeldet.',
       others: 'Alle anderen Geräte wurden abgemeldet.',
@@ -558,6 +592,68 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
         title: 'Das hat nicht geklappt',
         body: 'Bei uns ist ein Fehler aufgetreten. Versuchen Sie es erneut. Wenn das Problem weiterhin besteht, wenden Sie sich an den Support und nennen Sie die unten stehende Referenznummer.',
       },
+    },
+  },
+  passkey: {
+    name: 'Passkeys',
+    what: 'Mit einem Passkey melden Sie sich mit Ihrem Fingerabdruck, Ihrem Gesicht oder einer PIN an. Er schützt vor Phishing.',
+    signIn: 'Mit einem Passkey anmelden',
+    prompt: 'Folgen Sie den Schritten, die Ihr Gerät anzeigt.',
+    cancel: 'Abbrechen',
+    add: 'Passkey hinzufügen',
+    addTitle: 'Passkey hinzufügen',
+    create: 'Passkey erstellen',
+    offerTitle: 'Beim nächsten Mal schneller anmelden',
+    notNow: 'Nicht jetzt',
+    otherDevice:
+      'Erstellen Sie auch auf diesem Gerät einen Passkey, damit Sie das andere beim nächsten Mal nicht brauchen.',
+    synced: 'Synchronisiert',
+    single: 'Nur auf einem Gerät',
+    added: 'Hinzugefügt:',
+    unused: 'Noch nicht verwendet',
+    rename: 'Umbenennen',
+    label: 'Name des Passkeys',
+    save: 'Speichern',
+    remove: 'Entfernen',
+    removeBody:
+      'Sie können sich nicht mehr mit ihm anmelden, und alle anderen Geräte werden abgemeldet.',
+    last: 'Sie melden sich dann mit Ihrem Passwort an.',
+    removeThis: 'Diesen Passkey entfernen',
+    again: 'Erneut anmelden',
+    againBody:
+      'Melden Sie sich zum Schutz Ihres Kontos erneut an, bevor Sie Ihre Passkeys ändern.',
+    back: 'Zurück zu Ihrem Konto',
+    exists: 'Dieses Gerät hat bereits einen Passkey für Ihr Konto.',
+    signInProblems: {
+      NotAllowedError:
+        'Das hat nicht geklappt oder wurde abgebrochen. Versuchen Sie es erneut, oder melden Sie sich mit Ihrem Passwort an.',
+      SecurityError: 'Passkeys funktionieren unter dieser Adresse nicht.',
+      browser: 'Ihr Browser konnte keinen Passkey verwenden. Verwenden Sie Ihr Passwort.',
+      CHALLENGE_INVALID: 'Das hat zu lange gedauert. Versuchen Sie es erneut.',
+      unknown_passkey:
+        'Dieser Passkey wurde aus Ihrem Konto entfernt. Melden Sie sich auf andere Weise an.',
+      user_not_verified:
+        'Ihr Passwortmanager hat nicht geprüft, ob Sie es sind. Schalten Sie dort die Bildschirmsperre oder die PIN ein, oder verwenden Sie Ihr Passwort.',
+      invalid:
+        'Dieser Passkey kann nicht verwendet werden. Melden Sie sich auf andere Weise an.',
+    },
+    addProblems: {
+      cancelled:
+        'Es wurde kein Passkey erstellt. Versuchen Sie es erneut. Wenn dieses Gerät schon einen für Ihr Konto hat, brauchen Sie keinen weiteren.',
+      unsupported:
+        'Dieses Gerät oder dieser Schlüssel kann nicht prüfen, ob Sie es sind. Richten Sie eine Bildschirmsperre oder eine PIN ein, oder verwenden Sie ein anderes Gerät.',
+      address: 'Passkeys funktionieren unter dieser Adresse nicht.',
+      browser: 'Ihr Browser konnte keinen Passkey verwenden. Verwenden Sie Ihr Passwort.',
+      expired: 'Das hat zu lange gedauert. Versuchen Sie es erneut.',
+      unverified:
+        'Ihr Passwortmanager hat nicht geprüft, ob Sie es sind. Schalten Sie dort die Bildschirmsperre oder die PIN ein, oder verwenden Sie Ihr Passwort.',
+      invalid:
+        'Dieser Passkey kann nicht verwendet werden. Versuchen Sie es erneut, oder verwenden Sie ein anderes Gerät.',
+      conflict: `Dieser Passkey kann nicht hinzugefügt werden: Ihr Konto hat ihn bereits, oder es hat ${maxPasskeys} Passkeys.`,
+    },
+    unknown: {
+      title: 'Die Verbindung wurde unterbrochen',
+      body: 'Wir wissen nicht, ob der Passkey gespeichert wurde. Sehen Sie in der Liste in Ihrem Konto nach.',
     },
   },
   secondFactor: {

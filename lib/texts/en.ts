@@ -1,5 +1,6 @@
 import {
   lifetimes,
+  maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { PasswordIssueCode } from '../contract/schemas'
@@ -280,6 +281,9 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: 'You’ve been signed out everywhere. Sign in with your new password.',
     },
     stillNeeded: 'If you use an authenticator app, you’ll still need it.',
+    passkeysKept: 'Passkeys that you kept still work.',
+    removePasskeys: 'Remove all my passkeys too',
+    removePasskeysHint: 'Do this if somebody else may have used your account.',
     used: {
       title: 'This link has already been used',
       body: 'If you’ve changed your password with it, sign in. Otherwise, get a new link.',
@@ -428,6 +432,27 @@ export const en = (app: string, passwordMinLength: number) => ({
       notYou:
         'If it was you, there is nothing to do. If it wasn’t you, choose a new password now.',
     },
+    passkey: {
+      button: 'Open your account',
+      notYou:
+        'If it was you, there is nothing to do. If it wasn’t you, remove the passkeys that you don’t know, and choose a new password now.',
+      support: 'If you didn’t expect this, contact support too.',
+      added: {
+        subject: `A passkey for ${app} was added`,
+        title: 'A passkey was added',
+        body: `A passkey was added to your ${app} account. It signs in without your password.`,
+      },
+      removed: {
+        subject: `A passkey for ${app} was removed`,
+        title: 'A passkey was removed',
+        body: `A passkey was removed from your ${app} account, so it no longer signs in.`,
+      },
+      newDevice: {
+        subject: `New sign-in to ${app}`,
+        title: 'New sign-in to your account',
+        body: `There was a sign-in to your ${app} account with a passkey, in a browser where it wasn’t used before.`,
+      },
+    },
     emailChanged: {
       subject: `The email address of your ${app} account was changed`,
       title: 'Your email address was changed',
@@ -475,6 +500,8 @@ export const en = (app: string, passwordMinLength: number) => ({
     change: 'Change password',
     wrong: 'The current password is wrong. Check it, then try again.',
     problems: {
+      signInAgain: 'Sign in again to change your passkeys.',
+      passkeyName: 'Enter a name of 1 to 60 characters.',
       limited: 'There have been too many attempts. Wait a few minutes, then try again.',
       unknown:
         'We can’t tell whether your password was changed. Wait a few seconds, then try again, or sign in with the new one.',
@@ -485,12 +512,16 @@ export const en = (app: string, passwordMinLength: number) => ({
     unknownDevice: 'Unknown device',
     began: {
       password: 'Signed in with your password:',
+      passkey: 'Signed in with a passkey:',
       connection: 'Signed in with {name}:',
       sso: 'Signed in with your organization:',
       code: 'Signed in:',
     },
     lastUsed: 'Last used:',
     done: {
+      passkeyAdded: 'Your passkey was added. You can sign in with it from now on.',
+      passkeyRenamed: 'The passkey was renamed.',
+      passkeyRemoved: 'The passkey was removed. All other devices were signed out.',
       changed: 'Your password has been changed. All other devices were signed out.',
       ended: 'That device was signed out.',
       others: 'All other devices were signed out.',
@@ -551,6 +582,64 @@ export const en = (app: string, passwordMinLength: number) => ({
         title: 'That didn’t work',
         body: 'Something went wrong on our side. Try again. If it keeps happening, contact support and quote the reference below.',
       },
+    },
+  },
+  passkey: {
+    name: 'Passkeys',
+    what: 'A passkey signs you in with your fingerprint, your face or a PIN. It can’t be phished.',
+    signIn: 'Sign in with a passkey',
+    prompt: 'Follow the steps that your device shows.',
+    cancel: 'Cancel',
+    add: 'Add a passkey',
+    addTitle: 'Add a passkey',
+    create: 'Create a passkey',
+    offerTitle: 'Sign in faster next time',
+    notNow: 'Not now',
+    otherDevice:
+      'Create a passkey on this device too, so that you don’t need the other one next time.',
+    synced: 'Synced',
+    single: 'Only on one device',
+    added: 'Added:',
+    unused: 'Not used yet',
+    rename: 'Rename',
+    label: 'Name of the passkey',
+    save: 'Save',
+    remove: 'Remove',
+    removeBody:
+      'You can no longer sign in with it, and all other devices are signed out.',
+    last: 'You’ll sign in with your password.',
+    removeThis: 'Remove this passkey',
+    again: 'Sign in again',
+    againBody: 'To protect your account, sign in again before you change your passkeys.',
+    back: 'Back to your account',
+    exists: 'This device already has a passkey for your account.',
+    signInProblems: {
+      NotAllowedError:
+        'That didn’t work, or was cancelled. Try again, or sign in with your password.',
+      SecurityError: 'Passkeys don’t work at this address.',
+      browser: 'Your browser couldn’t use a passkey. Use your password.',
+      CHALLENGE_INVALID: 'That took too long. Try again.',
+      unknown_passkey: 'This passkey was removed from your account. Sign in another way.',
+      user_not_verified:
+        'Your password manager didn’t check that it’s you. Turn on its screen lock or PIN check, or use your password.',
+      invalid: 'This passkey can’t be used. Sign in another way.',
+    },
+    addProblems: {
+      cancelled:
+        'No passkey was created. Try again. If this device already has one for your account, you don’t need another.',
+      unsupported:
+        'This device or key can’t check that it’s you. Set up a screen lock or a PIN, or use another device.',
+      address: 'Passkeys don’t work at this address.',
+      browser: 'Your browser couldn’t use a passkey. Use your password.',
+      expired: 'That took too long. Try again.',
+      unverified:
+        'Your password manager didn’t check that it’s you. Turn on its screen lock or PIN check, or use your password.',
+      invalid: 'This passkey can’t be used. Try again, or use another device.',
+      conflict: `This passkey can’t be added: your account already has it, or has ${maxPasskeys} passkeys.`,
+    },
+    unknown: {
+      title: 'We lost the connection',
+      body: 'We can’t tell whether the passkey was saved. Look at the list in your account.',
     },
   },
   secondFactor: {

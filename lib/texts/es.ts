@@ -1,5 +1,6 @@
 import {
   lifetimes,
+  maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { Texts } from './en'
@@ -281,6 +282,9 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       body: 'Se ha cerrado su sesión en todos los dispositivos. Inicie sesión con la contraseña nueva.',
     },
     stillNeeded: 'Si usa una aplicación de autenticación, la seguirá necesitando.',
+    passkeysKept: 'Las llaves de acceso que conservó siguen funcionando.',
+    removePasskeys: 'Quitar también todas mis llaves de acceso',
+    removePasskeysHint: 'Hágalo si otra persona ha podido usar su cuenta.',
     used: {
       title: 'Este enlace ya se ha usado',
       body: 'Si ya ha cambiado su contraseña con este enlace, inicie sesión. Si no, pida un enlace nuevo.',
@@ -430,6 +434,27 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       notYou:
         'Si fue usted, no tiene que hacer nada. Si no fue usted, elija una contraseña nueva ahora mismo.',
     },
+    passkey: {
+      button: 'Abrir su cuenta',
+      notYou:
+        'Si fue usted, no tiene que hacer nada. Si no fue usted, quite las llaves de acceso que no conozca y elija una contraseña nueva ahora mismo.',
+      support: 'Si no lo esperaba, avise también a soporte.',
+      added: {
+        subject: `Se ha añadido una llave de acceso de ${app}`,
+        title: 'Se ha añadido una llave de acceso',
+        body: `Se ha añadido una llave de acceso a su cuenta de ${app}. Permite iniciar sesión sin su contraseña.`,
+      },
+      removed: {
+        subject: `Se ha quitado una llave de acceso de ${app}`,
+        title: 'Se ha quitado una llave de acceso',
+        body: `Se ha quitado una llave de acceso de su cuenta de ${app}. Ya no permite iniciar sesión.`,
+      },
+      newDevice: {
+        subject: `Nuevo inicio de sesión en ${app}`,
+        title: 'Nuevo inicio de sesión en su cuenta',
+        body: `Se ha iniciado sesión en su cuenta de ${app} con una llave de acceso, en un navegador en el que no se había usado antes.`,
+      },
+    },
     emailChanged: {
       subject: `Se ha cambiado la dirección de correo electrónico de su cuenta de ${app}`,
       title: 'Se ha cambiado su dirección de correo electrónico',
@@ -477,6 +502,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     change: 'Cambiar contraseña',
     wrong: 'La contraseña actual no es correcta. Revísela e inténtelo de nuevo.',
     problems: {
+      signInAgain: 'Vuelva a iniciar sesión para cambiar sus llaves de acceso.',
+      passkeyName: 'Escriba un nombre de 1 a 60 caracteres.',
       limited: 'Ha habido demasiados intentos. Espere unos minutos e inténtelo de nuevo.',
       unknown:
         'No sabemos si se ha cambiado su contraseña. Espere unos segundos e inténtelo de nuevo, o inicie sesión con la nueva.',
@@ -487,12 +514,18 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     unknownDevice: 'Dispositivo desconocido',
     began: {
       password: 'Inicio de sesión con su contraseña:',
+      passkey: 'Inicio de sesión con una llave de acceso:',
       connection: 'Inicio de sesión con {name}:',
       sso: 'Inicio de sesión a través de su organización:',
       code: 'Inicio de sesión:',
     },
     lastUsed: 'Último uso:',
     done: {
+      passkeyAdded:
+        'Se ha añadido su llave de acceso. A partir de ahora puede iniciar sesión con ella.',
+      passkeyRenamed: 'Se ha cambiado el nombre de la llave de acceso.',
+      passkeyRemoved:
+        'Se ha quitado la llave de acceso. Se ha cerrado la sesión en todos los demás dispositivos.',
       changed:
         'Se ha cambiado su contraseña y se ha cerrado la sesión en todos los demás dispositivos.',
       ended: 'Se ha cerrado esa sesión.',
@@ -555,6 +588,67 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
         title: 'No ha funcionado',
         body: 'Se ha producido un error en nuestro sistema. Inténtelo de nuevo. Si el problema continúa, póngase en contacto con soporte e indique el código de referencia que aparece abajo.',
       },
+    },
+  },
+  passkey: {
+    name: 'Llaves de acceso',
+    what: 'Con una llave de acceso inicia sesión con su huella, su cara o un PIN. Protege contra la suplantación.',
+    signIn: 'Iniciar sesión con una llave de acceso',
+    prompt: 'Siga los pasos que muestra su dispositivo.',
+    cancel: 'Cancelar',
+    add: 'Añadir una llave de acceso',
+    addTitle: 'Añadir una llave de acceso',
+    create: 'Crear una llave de acceso',
+    offerTitle: 'Inicie sesión más rápido la próxima vez',
+    notNow: 'Ahora no',
+    otherDevice:
+      'Cree también una llave de acceso en este dispositivo, para no necesitar el otro la próxima vez.',
+    synced: 'Sincronizada',
+    single: 'Solo en un dispositivo',
+    added: 'Añadida:',
+    unused: 'Aún sin usar',
+    rename: 'Cambiar el nombre',
+    label: 'Nombre de la llave de acceso',
+    save: 'Guardar',
+    remove: 'Quitar',
+    removeBody:
+      'Ya no podrá iniciar sesión con ella, y se cerrará la sesión en todos los demás dispositivos.',
+    last: 'Iniciará sesión con su contraseña.',
+    removeThis: 'Quitar esta llave de acceso',
+    again: 'Volver a iniciar sesión',
+    againBody:
+      'Para proteger su cuenta, vuelva a iniciar sesión antes de cambiar sus llaves de acceso.',
+    back: 'Volver a su cuenta',
+    exists: 'Este dispositivo ya tiene una llave de acceso para su cuenta.',
+    signInProblems: {
+      NotAllowedError:
+        'No ha funcionado o se ha cancelado. Inténtelo de nuevo, o inicie sesión con su contraseña.',
+      SecurityError: 'Las llaves de acceso no funcionan en esta dirección.',
+      browser: 'Su navegador no ha podido usar una llave de acceso. Use su contraseña.',
+      CHALLENGE_INVALID: 'Ha tardado demasiado. Inténtelo de nuevo.',
+      unknown_passkey:
+        'Esta llave de acceso se ha quitado de su cuenta. Inicie sesión de otra forma.',
+      user_not_verified:
+        'Su gestor de contraseñas no ha comprobado que es usted. Active su bloqueo de pantalla o su PIN, o use su contraseña.',
+      invalid: 'Esta llave de acceso no se puede usar. Inicie sesión de otra forma.',
+    },
+    addProblems: {
+      cancelled:
+        'No se ha creado ninguna llave de acceso. Inténtelo de nuevo. Si este dispositivo ya tiene una para su cuenta, no necesita otra.',
+      unsupported:
+        'Este dispositivo o esta llave no puede comprobar que es usted. Configure un bloqueo de pantalla o un PIN, o use otro dispositivo.',
+      address: 'Las llaves de acceso no funcionan en esta dirección.',
+      browser: 'Su navegador no ha podido usar una llave de acceso. Use su contraseña.',
+      expired: 'Ha tardado demasiado. Inténtelo de nuevo.',
+      unverified:
+        'Su gestor de contraseñas no ha comprobado que es usted. Active su bloqueo de pantalla o su PIN, o use su contraseña.',
+      invalid:
+        'Esta llave de acceso no se puede usar. Inténtelo de nuevo, o use otro dispositivo.',
+      conflict: `Esta llave de acceso no se puede añadir: su cuenta ya la tiene, o tiene ${maxPasskeys} llaves de acceso.`,
+    },
+    unknown: {
+      title: 'Se ha perdido la conexión',
+      body: 'No sabemos si se ha guardado la llave de acceso. Mire la lista de su cuenta.',
     },
   },
   secondFactor: {

@@ -1,5 +1,6 @@
 import {
   lifetimes,
+  maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { Texts } from './en'
@@ -282,6 +283,9 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     stillNeeded:
       'Si vous utilisez une application d’authentification, vous en aurez toujours besoin.',
+    passkeysKept: 'Les clés d’accès que vous avez conservées fonctionnent toujours.',
+    removePasskeys: 'Supprimer aussi toutes mes clés d’accès',
+    removePasskeysHint: 'Faites-le si quelqu’un d’autre a pu utiliser votre compte.',
     used: {
       title: 'Ce lien a déjà été utilisé',
       body: 'S’il vous a servi à modifier votre mot de passe, connectez-vous. Sinon, demandez un nouveau lien.',
@@ -432,6 +436,27 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       notYou:
         'Si vous êtes à l’origine de cette connexion, vous n’avez rien à faire. Sinon, choisissez tout de suite un nouveau mot de passe.',
     },
+    passkey: {
+      button: 'Ouvrir votre compte',
+      notYou:
+        'Si vous êtes à l’origine de cette action, vous n’avez rien à faire. Sinon, supprimez les clés d’accès que vous ne connaissez pas et choisissez tout de suite un nouveau mot de passe.',
+      support: 'Si vous ne vous y attendiez pas, prévenez aussi l’assistance.',
+      added: {
+        subject: `Une clé d’accès pour ${app} a été ajoutée`,
+        title: 'Une clé d’accès a été ajoutée',
+        body: `Une clé d’accès a été ajoutée à votre compte ${app}. Elle permet de se connecter sans votre mot de passe.`,
+      },
+      removed: {
+        subject: `Une clé d’accès pour ${app} a été supprimée`,
+        title: 'Une clé d’accès a été supprimée',
+        body: `Une clé d’accès a été supprimée de votre compte ${app}. Elle ne permet plus de se connecter.`,
+      },
+      newDevice: {
+        subject: `Nouvelle connexion à ${app}`,
+        title: 'Nouvelle connexion à votre compte',
+        body: `Une connexion à votre compte ${app} a eu lieu avec une clé d’accès, dans un navigateur où elle n’avait pas encore été utilisée.`,
+      },
+    },
     emailChanged: {
       subject: `L’adresse e‑mail de votre compte ${app} a été modifiée`,
       title: 'Votre adresse e‑mail a été modifiée',
@@ -480,6 +505,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     change: 'Modifier le mot de passe',
     wrong: 'Le mot de passe actuel est incorrect. Vérifiez-le, puis réessayez.',
     problems: {
+      signInAgain: 'Reconnectez-vous pour modifier vos clés d’accès.',
+      passkeyName: 'Saisissez un nom de 1 à 60 caractères.',
       limited:
         'Il y a eu trop de tentatives. Patientez quelques minutes, puis réessayez.',
       unknown:
@@ -491,12 +518,18 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     unknownDevice: 'Appareil inconnu',
     began: {
       password: 'Connexion avec votre mot de passe :',
+      passkey: 'Connexion avec une clé d’accès :',
       connection: 'Connexion avec {name} :',
       sso: 'Connexion via votre organisation :',
       code: 'Connexion :',
     },
     lastUsed: 'Dernière utilisation :',
     done: {
+      passkeyAdded:
+        'Votre clé d’accès a été ajoutée. Vous pouvez désormais vous connecter avec elle.',
+      passkeyRenamed: 'La clé d’accès a été renommée.',
+      passkeyRemoved:
+        'La clé d’accès a été supprimée. Vos sessions ont été fermées sur tous vos autres appareils.',
       changed:
         'Votre mot de passe a été modifié. Vos sessions ont été fermées sur tous vos autres appareils.',
       ended: 'La session a été fermée.',
@@ -560,6 +593,70 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         title: 'Cela n’a pas fonctionné',
         body: 'Une erreur s’est produite de notre côté. Réessayez. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
       },
+    },
+  },
+  passkey: {
+    name: 'Clés d’accès',
+    what: 'Une clé d’accès vous connecte avec votre empreinte digitale, votre visage ou un code PIN. Elle protège de l’hameçonnage.',
+    signIn: 'Se connecter avec une clé d’accès',
+    prompt: 'Suivez les étapes indiquées par votre appareil.',
+    cancel: 'Annuler',
+    add: 'Ajouter une clé d’accès',
+    addTitle: 'Ajouter une clé d’accès',
+    create: 'Créer une clé d’accès',
+    offerTitle: 'Connectez-vous plus vite la prochaine fois',
+    notNow: 'Pas maintenant',
+    otherDevice:
+      'Créez aussi une clé d’accès sur cet appareil, pour ne plus avoir besoin de l’autre la prochaine fois.',
+    synced: 'Synchronisée',
+    single: 'Sur un seul appareil',
+    added: 'Ajoutée :',
+    unused: 'Pas encore utilisée',
+    rename: 'Renommer',
+    label: 'Nom de la clé d’accès',
+    save: 'Enregistrer',
+    remove: 'Supprimer',
+    removeBody:
+      'Vous ne pourrez plus vous connecter avec elle, et vos sessions seront fermées sur tous vos autres appareils.',
+    last: 'Vous vous connecterez avec votre mot de passe.',
+    removeThis: 'Supprimer cette clé d’accès',
+    again: 'Se reconnecter',
+    againBody:
+      'Pour protéger votre compte, reconnectez-vous avant de modifier vos clés d’accès.',
+    back: 'Retour à votre compte',
+    exists: 'Cet appareil a déjà une clé d’accès pour votre compte.',
+    signInProblems: {
+      NotAllowedError:
+        'Cela n’a pas fonctionné ou a été annulé. Réessayez, ou connectez-vous avec votre mot de passe.',
+      SecurityError: 'Les clés d’accès ne fonctionnent pas à cette adresse.',
+      browser:
+        'Votre navigateur n’a pas pu utiliser de clé d’accès. Utilisez votre mot de passe.',
+      CHALLENGE_INVALID: 'Cela a pris trop de temps. Réessayez.',
+      unknown_passkey:
+        'Cette clé d’accès a été supprimée de votre compte. Connectez-vous d’une autre manière.',
+      user_not_verified:
+        'Votre gestionnaire de mots de passe n’a pas vérifié votre identité. Activez son verrouillage ou son code PIN, ou utilisez votre mot de passe.',
+      invalid:
+        'Cette clé d’accès ne peut pas être utilisée. Connectez-vous d’une autre manière.',
+    },
+    addProblems: {
+      cancelled:
+        'Aucune clé d’accès n’a été créée. Réessayez. Si cet appareil en a déjà une pour votre compte, il ne vous en faut pas d’autre.',
+      unsupported:
+        'Cet appareil ou cette clé ne peut pas vérifier votre identité. Configurez un verrouillage d’écran ou un code PIN, ou utilisez un autre appareil.',
+      address: 'Les clés d’accès ne fonctionnent pas à cette adresse.',
+      browser:
+        'Votre navigateur n’a pas pu utiliser de clé d’accès. Utilisez votre mot de passe.',
+      expired: 'Cela a pris trop de temps. Réessayez.',
+      unverified:
+        'Votre gestionnaire de mots de passe n’a pas vérifié votre identité. Activez son verrouillage ou son code PIN, ou utilisez votre mot de passe.',
+      invalid:
+        'Cette clé d’accès ne peut pas être utilisée. Réessayez, ou utilisez un autre appareil.',
+      conflict: `Cette clé d’accès ne peut pas être ajoutée : votre compte l’a déjà, ou il a ${maxPasskeys} clés d’accès.`,
+    },
+    unknown: {
+      title: 'La connexion a été interrompue',
+      body: 'Nous ne savons pas si la clé d’accès a été enregistrée. Consultez la liste dans votre compte.',
     },
   },
   secondFactor: {

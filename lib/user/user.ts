@@ -210,7 +210,7 @@ export type UserSession = Awaited<ReturnType<typeof sessionsOfUser>>[number]
 /** Returns the sessions of a user, the newest first. Omits dashboards' sessions. */
 async function sessionsOfUser(userId: string) {
   type Way = {
-    method: 'password' | 'sso' | 'code'
+    method: 'password' | 'passkey' | 'sso' | 'code'
     connection: string | null
     device: string | null
   }
@@ -253,6 +253,10 @@ export async function detailsOfUser(id: string) {
     secondFactor: { select: { failures: true } },
     _count: { select: { recoveryCodes: { where: { usedAt: null } } } },
     identities: { select: { subject: true, connection: { select: { slug: true } } } },
+    passkeys: {
+      select: { name: true, backedUp: true, createdAt: true, lastUsedAt: true },
+      orderBy: { createdAt: 'desc' },
+    } as const,
   }
 
   const user = await prisma().user.findUniqueOrThrow({ where: { id }, select })
@@ -268,6 +272,10 @@ export async function detailsOfUser(id: string) {
       recoveryCodesLeft: _count.recoveryCodes,
       failures,
     },
+    passkeys: user.passkeys.map(({ backedUp, ...passkey }) => ({
+      ...passkey,
+      synced: backedUp,
+    })),
     identities: user.identities.map(({ subject, connection }) => ({
       connection: connection.slug,
       subject,

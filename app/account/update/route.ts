@@ -1,5 +1,6 @@
 import { after } from 'next/server'
 import { noticeClientsLater } from '@/app/api/auth/notice-clients'
+import type { Caller } from '@/lib/contract/caller'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
@@ -10,7 +11,8 @@ import { sendAfterRequest } from '@/lib/mail/sender'
 import { changePassword } from '@/lib/password/change'
 import { findBrowserSession } from '@/lib/session/browser'
 import { readCookie } from '@/lib/session/cookie'
-import { explainRefreshToken } from '@/lib/session/find'
+import { explainRefreshToken, type LiveSession } from '@/lib/session/find'
+import { requireFreshSession } from '@/lib/session/fresh'
 import { endListedSession } from '@/lib/session/list'
 import { endOtherSessions } from '@/lib/session/revoke'
 import { env, sendsMail } from '@/lib/settings/env'
@@ -38,6 +40,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const currentPassword = form.get('current')
     const password = form.get('password')
     const id = form.get('session')
+    const passkeyId = form.get('passkey') ?? form.get('removedPasskey')
 
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
       if (currentPassword === '') {
@@ -56,6 +59,21 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       noticeClientsLater()
 
       return seeOther('/account?done=changed')
+    }
+
+    if (passkeyId !== null) {
+      addToLog({ factor: 'passkey' })
+      const given = { passkeyId, name: form.get('name') }
+      const url = await changePasskey(headers, session, given, caller).catch((error) => {
+        const problem = namePasskeyProblem(error)
+        addToLog({ check: problem.check })
+        return `/account?problem=${problem.name}`
+      })
+
+      if (sendsMail()) after(sendAfterRequest)
+      noticeClientsLater()
+
+      return seeOther(url)
     }
 
     if (id !== null) await endListedSession(session, id)
@@ -86,4 +104,41 @@ function nameProblem(error: unknown): { name: string; check: string } {
   )
 
   return { name: 'unknown', check: 'internal' }
+}
+
+/**
+ * Renames a passkey, or removes it if `name` is null. Returns the URL of the account page.
+ * Throws as in the contract.
+ */
+async function changePasskey(
+  headers: Headers,
+  session: LiveSession,
+  { passkeyId, name }: { passkeyId: string; name: string | null },
+  caller: Caller,
+): Promise<string> {
+  if (!env().PASSKEYS) return '/account'
+
+  const { removePasskey, renamePasskey } = await import('@/lib/passkey/change')
+  if (name !== null) {
+    await renamePasskey(session, { passkeyId, name })
+    return '/account?done=passkeyRenamed'
+  }
+
+  await removePasskey(await requireFreshSession(headers), { passkeyId }, caller)
+
+  return '/account?done=passkeyRemoved'
+}
+
+/**
+ * Returns the name of the text that explains why a passkey was not changed. `check` is the
+ * reason for the log. Throws any other error.
+ */
+function namePasskeyProblem(error: unknown): { name: string; check: string } {
+  if (!(error instanceof ApiError)) throw error
+
+  const { code, details } = error
+  if (code === 'SIGN_IN_AGAIN')
+    return { name: 'signInAgain', check: details.check ?? code }
+  if (code === 'VALIDATION_ERROR') return { name: 'passkeyName', check: 'invalid_name' }
+  throw error
 }

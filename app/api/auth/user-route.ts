@@ -17,18 +17,20 @@ type HandlerResult<Result> = keyof Omit<Result, 'ok'> extends never
   : Promise<Omit<Result, 'ok'>>
 
 /**
- * Returns the handlers by which users change their password or second factor. The
- * handlers send the queued notices. `listCookies` returns the `Set-Cookie` values of a
- * success.
+ * Returns the handlers by which users change their password, second factor or passkeys.
+ * The handlers send the queued notices. `listCookies` returns the `Set-Cookie` values of a
+ * success. `findUser` returns the session of a request, by default that of its JWT.
  */
 export function userRoute<Body extends object, Result extends object>(
   operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
   act: (session: LiveSession, body: Body, caller: Caller) => HandlerResult<Result>,
   listCookies: (response: Result) => string[] = () => [],
+  findUser: (headers: Headers) => Promise<LiveSession> = requireSession,
 ) {
   return route(operation, async (call) => {
     const { request, caller, body, respond, setCookies, addToLog } = call
-    const session = await requireSession(request.headers)
+    if (operation.tag === 'Passkeys') addToLog({ factor: 'passkey' })
+    const session = await findUser(request.headers)
     addToLog({ userId: session.userId, sessionId: session.sessionId })
     if ('code' in body || 'recoveryCode' in body)
       addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })

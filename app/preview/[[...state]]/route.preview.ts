@@ -1,6 +1,7 @@
 // The preview page shows every state of the app's pages, and every email, in each
 // language and color scheme. Only development and tests compile this file (see
 // next.config.mjs). The preview adds a script to a page of the app, to produce the state.
+import { randomBytes, randomUUID } from 'node:crypto'
 import PQueue from 'p-queue'
 import { type Look, readLook, showInScheme } from '@/app/preview/look'
 import { makeOverview } from '@/app/preview/overview'
@@ -54,18 +55,20 @@ export async function GET(request: Request): Promise<Response> {
 
 /** Returns the names of the states and emails that the app has with its settings. */
 function listNames(): string[] {
-  const { PASSWORD_SIGN_IN, SECOND_FACTOR } = env()
+  const { PASSKEYS, PASSWORD_SIGN_IN, SECOND_FACTOR } = env()
   const available = Object.entries(states).filter(([, state]) => {
     const {
       passwords = PASSWORD_SIGN_IN,
       mail = sendsMail(),
       secondFactor = SECOND_FACTOR,
+      passkeys = PASSKEYS,
     } = state
 
     return (
       passwords === PASSWORD_SIGN_IN &&
       mail === sendsMail() &&
-      secondFactor === SECOND_FACTOR
+      secondFactor === SECOND_FACTOR &&
+      passkeys === PASSKEYS
     )
   })
 
@@ -140,7 +143,7 @@ function showMail(name: string, look: Look): string {
  * Starts sessions of the previews' user on three devices, and returns the cookies of one
  * device.
  */
-async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> {
+async function signInReader(by: NonNullable<State['signedIn']>): Promise<string> {
   const id = await findReaderId()
   await signOutUser(id)
   const hash = by === 'sso' ? null : 'x'
@@ -148,18 +151,62 @@ async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> 
   await prisma().$executeRaw`
     UPDATE users SET password_hash = ${hash}, second_factor_at = ${enabledAt} WHERE id = ${id}`
 
+  await storePasskeys(id, by === 'passkey')
+
   const tokens: string[] = []
+  const refreshTokens: string[] = []
   for (const device of ['Safari on iPhone', null, 'Firefox on Windows']) {
     const { secret } = await issueSsoCode(id)
-    const { token } = await exchangeSsoCode(secret, { ...unknownCaller, device })
-    tokens.push(token)
+    const opened = await exchangeSsoCode(secret, { ...unknownCaller, device })
+    tokens.push(opened.token)
+    refreshTokens.push(opened.refreshToken)
   }
 
-  const session = `session=${tokens[0]}`
+  // as after a sign-in with a password, which may add passkeys
+  if (by === 'passkey')
+    await prisma()
+      .$executeRaw`UPDATE sessions SET method = 'password' WHERE user_id = ${id}`
+  const session = `session=${tokens[0]}; refresh=${refreshTokens[0]}`
   if (!enabledAt) return session
 
   const { challenge } = makeChallenge((await findFactor(id))!)
   return `${session}; challenge=${challenge}`
+}
+
+/** Replaces the passkeys of the previews' user by two, or by none. */
+async function storePasskeys(userId: string, isWanted: boolean): Promise<void> {
+  await prisma().passkey.deleteMany({ where: { userId } })
+  if (!isWanted) return
+
+  const common = {
+    userId,
+    publicKey: new Uint8Array(1),
+    signCount: 0,
+    transports: ['internal'],
+  }
+  const passkeys = [
+    {
+      aaguid: 'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4',
+      backedUp: true,
+      name: 'My phone',
+      lastUsedAt: new Date(),
+    },
+    {
+      aaguid: '00000000-0000-0000-0000-000000000000',
+      backedUp: false,
+      device: 'Firefox on Windows',
+    },
+  ]
+  for (const passkey of passkeys)
+    await prisma().passkey.create({
+      data: {
+        ...common,
+        ...passkey,
+        backupEligible: passkey.backedUp,
+        id: randomUUID(),
+        credentialId: new Uint8Array(randomBytes(16)),
+      },
+    })
 }
 
 async function openLink(link: LinkState): Promise<string> {

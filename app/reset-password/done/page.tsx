@@ -1,3 +1,4 @@
+import { env } from '@/lib/settings/env'
 import { passwordSignInUrl } from '@/lib/settings/password-sign-in-url'
 import { texts } from '@/lib/texts/language'
 import { ResetResult } from '../reset-result'
@@ -11,6 +12,7 @@ export default async function PasswordChangedPage() {
       texts={reset}
       signInUrl={passwordSignInUrl()}
       ending="done"
+      keepsPasskeys={env().PASSKEYS}
     />
   )
 }

@@ -24,11 +24,23 @@ import {
   retryLater,
   retryNow,
 } from '../../../lib/mail/outbox'
+import {
+  addPasskey,
+  removePasskey,
+  renamePasskey,
+  startRegistration,
+} from '../../../lib/passkey/change'
+import { findSignals, listPasskeys } from '../../../lib/passkey/list'
+import { makeSignInOptions, signInWithPasskey } from '../../../lib/passkey/sign-in'
 import { releaseAttempt } from '../../../lib/password/attempts'
 import { canChangePassword, changePassword } from '../../../lib/password/change'
 import { makeKnownBrowser } from '../../../lib/password/known-browser'
 import { mailNewDevice } from '../../../lib/password/new-device'
-import { issueResetToken, resetPassword } from '../../../lib/password/reset'
+import {
+  findResetLink,
+  issueResetToken,
+  resetPassword,
+} from '../../../lib/password/reset'
 import { signIn as signInWithPassword } from '../../../lib/password/sign-in'
 import { readPatch, readUser } from '../../../lib/scim/attributes'
 import { listUsers } from '../../../lib/scim/find'
@@ -50,6 +62,7 @@ import {
   isOfLiveClient,
   requireLive,
 } from '../../../lib/session/find'
+import { requireFreshSession } from '../../../lib/session/fresh'
 import { listSessions } from '../../../lib/session/list'
 import { refreshSession } from '../../../lib/session/refresh'
 import { endOtherSessions, endSessions, noticeClients } from '../../../lib/session/revoke'
@@ -68,6 +81,7 @@ import { SignInRejected } from '../../../lib/sso/rejection'
 import { testSignIn } from '../../../lib/sso/test-sign-in'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
 import { explainWidgetToken, findPresentedWidget } from '../../../lib/widget/session'
+import { assert, newPasskey, register } from '../authenticator'
 import { caller } from './password-user'
 import { totp } from './second-factor'
 
@@ -115,6 +129,7 @@ async function run(): Promise<void> {
     { ...caller, knownBrowser: later },
   )
   await useSecondFactor(id)
+  await usePasskey(id)
   await signIn()
   await useDirectory()
   await findPresentedWidget('any token', 'https://www.example.com')
@@ -229,6 +244,42 @@ async function useSecondFactor(userId: string): Promise<void> {
     nothing,
   )
   await removeSecondFactor(session, { password, code: totp(secret, 1) }, caller)
+}
+
+/**
+ * Runs every statement of a passkey, from its registration to its removal, with a reset
+ * that removes passkeys.
+ */
+async function usePasskey(userId: string): Promise<void> {
+  const [password, nothing, origin] = [
+    'lantern meadow otter',
+    () => {},
+    process.env.PUBLIC_URL!,
+  ]
+  const { sessionId, refreshToken } = await signInWithPassword(email, password, caller)
+  const session = { sessionId, userId, email, endsAt: new Date() }
+  await requireFreshSession(new Headers({ cookie: `refresh=${refreshToken}` }))
+  const { options } = await startRegistration(session)
+  const passkey = newPasskey(userId)
+  const credential = register(passkey, options.challenge, origin)
+  const { id: passkeyId } = await addPasskey(session, credential, caller)
+  await addPasskey(session, credential, caller) // is repeated
+  await listPasskeys(userId)
+  await findSignals(userId)
+  await renamePasskey(session, { passkeyId, name: 'Key' })
+
+  const { challenge } = (await makeSignInOptions()).options
+  const assertion = assert(passkey, challenge, origin)
+  await signInWithPasskey(assertion, browser)
+  await signInWithPasskey(assertion, browser) // is repeated
+  await signInWithPasskey(assertion, caller).catch(nothing)
+
+  const token = (await issueResetToken(userId)).secret
+  await findResetLink(hashSecret(token))
+  const asked = { removePasskeys: true }
+  await resetPassword(token, password, withKey, asked)
+  await resetPassword(token, password, withKey, asked) // is repeated
+  await removePasskey(session, { passkeyId }, caller)
 }
 
 /**

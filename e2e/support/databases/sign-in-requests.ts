@@ -3,8 +3,10 @@ import * as routes from '../../../lib/contract/routes'
 import { newSecret } from '../../../lib/crypto/token'
 import { makeChallenge } from '../../../lib/second-factor/challenge'
 import { findFactor } from '../../../lib/second-factor/find'
+import { assert } from '../authenticator'
 import { newCode, newUsers, type Sql, type User } from '../fixtures'
 import { keepSecret } from '../secrets'
+import { newPasskeyUser, newSignInChallenge } from './passkey'
 import { newPasswordUser } from './password-user'
 import { newFactorUser, totp } from './second-factor'
 
@@ -37,6 +39,12 @@ const preparations: Record<string, (sql: Sql) => Promise<Prepared>> = {
     const user = await newPasswordUser(sql, { cost: 4 })
     const { email, password } = user
     return { user, path: routes.signIn.path, body: { email, password } }
+  },
+  'a sign-in with a passkey': async (sql) => {
+    const user = await newPasskeyUser(sql)
+    const challenge = await newSignInChallenge()
+    const credential = assert(user.passkey, challenge, process.env.PUBLIC_URL!)
+    return { user, path: routes.signInWithPasskey.path, body: { credential } }
   },
   'a sign-in with TOTP': (sql) => prepareChallenge(sql, 'code'),
   'a sign-in with a recovery code': (sql) => prepareChallenge(sql, 'recoveryCode'),

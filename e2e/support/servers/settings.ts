@@ -8,6 +8,7 @@ import { mailPort } from './server'
 export const allFeatures = {
   PASSWORD_SIGN_IN: 'true',
   SECOND_FACTOR: 'true',
+  PASSKEYS: 'true',
   SMTP_URL: `smtp://127.0.0.1:${mailPort}`,
   MAIL_FROM: 'login@example.com',
   CRON_SECRET: 'the-cron-secret-of-the-tests',

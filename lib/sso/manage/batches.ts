@@ -1,4 +1,4 @@
-import { beganWithPassword } from '../../database/conditions'
+import { beganWithOwnCredential } from '../../database/conditions'
 import { mayUsePassword } from '../../database/domain-rules'
 import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
 import { codeIsUsable, lockUsers, revokeSessions } from '../../session/revoke'
@@ -50,7 +50,7 @@ export async function endPasswordSessions(
       SELECT id FROM users WHERE email_domain = ${domain} AND id > ${id}::uuid AND NOT ${mayUsePassword} ORDER BY id`
     sessions += await workInBatches(usersAfter, (tx, userIds) => {
       users += userIds.length
-      const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithPassword}`
+      const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithOwnCredential}`
       return tx.$executeRaw`WITH ${revokeSessions(began)} SELECT id FROM revoked`
     })
   }

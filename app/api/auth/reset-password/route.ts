@@ -10,7 +10,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.resetPassword,
   async (call) => {
     const { caller, body, respond, addToLog } = call
-    addToLog(await resetPassword(body.token, body.password, caller))
+    addToLog(await resetPassword(body.token, body.password, caller, body))
     if (sendsMail()) after(sendAfterRequest)
     noticeClientsLater()
 

@@ -1,0 +1,186 @@
+'use client'
+
+import { useRef, useState } from 'react'
+import { decodeBase64url, encodeBase64url } from '@/app/_ui/base64url'
+import { Form, type PageTexts, useForm } from '@/app/_ui/form'
+import { abortPrompt, showPrompt } from '@/app/_ui/passkey-prompt'
+import { type Outcome, post } from '@/app/_ui/post'
+import type { Texts } from '@/lib/texts/en'
+
+const renewalMs = 8 * 60_000 // a challenge is valid for ten minutes
+const offerPauseMs = 30 * 24 * 60 * 60_000
+const maxOffers = 3
+const maxTime = Number.MAX_SAFE_INTEGER
+
+/** The options of the server, which JSON can't have as bytes. */
+type Options = {
+  challenge: string
+  user: { id: string; name: string; displayName: string }
+  excludeCredentials: { type: 'public-key'; id: string; transports: string[] }[]
+  timeout: number
+} & Pick<
+  PublicKeyCredentialCreationOptions,
+  'rp' | 'pubKeyCredParams' | 'authenticatorSelection' | 'attestation'
+>
+
+type Properties = PageTexts & {
+  texts: Texts['passkey'] & Texts['account']['factor']
+  title: string
+  intro: string
+  options: Options
+  paths: { options: string; add: string; signIn: string }
+  /** Where the user goes when the passkey was added, and the link of the page. */
+  doneUrl: string
+  leave: { url: string; label: string }
+  /** Whether the page offers a passkey that the user did not ask for. */
+  isOffer: boolean
+}
+
+/** Creates a passkey and stores it. */
+export function PasskeyAdd(properties: Properties) {
+  const { app, language, shared, texts, title, intro, leave, isOffer } = properties
+  const { form, problem, isAsking, create } = useCreation(properties)
+
+  return (
+    <>
+      <Form
+        {...{ form, app, language, shared, title }}
+        texts={{ ...texts, unknown: texts.unknown }}
+        intro={<p>{intro}</p>}
+        submit={texts.create}
+        action="/account"
+        scripts="data-needs-script"
+        onSubmit={create}
+      >
+        {problem && (
+          <p className={problem === 'exists' ? 'success' : 'field-error'} role="alert">
+            {problem === 'exists' ? texts.exists : texts.addProblems[problem]}
+          </p>
+        )}
+      </Form>
+      <p className="note" role="status">
+        {isAsking && <span>{texts.prompt}</span>}
+      </p>
+      <p className="way-on">
+        {isAsking ? (
+          <button type="button" className="link" onClick={abortPrompt}>
+            {texts.cancel}
+          </button>
+        ) : (
+          <a href={leave.url} onClick={isOffer ? noteRefusal : undefined}>
+            {leave.label}
+          </a>
+        )}
+      </p>
+    </>
+  )
+}
+
+type Problem = keyof Texts['passkey']['addProblems'] | 'exists'
+
+function useCreation({ options: first, paths, doneUrl }: Properties) {
+  const form = useForm()
+  const [isAsking, setAsking] = useState(false)
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const options = useRef(first)
+  const issuedAt = useRef(Date.now())
+
+  const show = (signal: AbortSignal) =>
+    navigator.credentials.create({ signal, publicKey: decodeOptions(options.current) })
+
+  async function create(): Promise<void> {
+    if (isAsking || form.pending) return
+    setProblem(null)
+    setAsking(true)
+
+    try {
+      // before the prompt: the device would keep a passkey that the server rejects
+      if (Date.now() - issuedAt.current > renewalMs) await renew()
+      const credential = await showPrompt(show, options.current.timeout)
+      await add(credential)
+    } catch (error) {
+      setProblem(nameProblem((error as Error | undefined)?.name))
+    }
+    setAsking(false)
+  }
+
+  async function add(credential: PublicKeyCredential): Promise<void> {
+    const outcome = await form.send(null, () =>
+      post(paths.add, { credential: encodeRegistration(credential) }),
+    )
+    if (outcome?.kind === 'done') return location.replace(doneUrl)
+    if (outcome?.kind !== 'rejected') return
+
+    if (outcome.code === 'SIGN_IN_AGAIN') return location.replace(paths.signIn)
+    if (outcome.code === 'CHALLENGE_INVALID') await renew()
+    setProblem(nameRejection(outcome))
+  }
+
+  async function renew(): Promise<void> {
+    const response = await window.sendJson(paths.options, {}).response
+    const { options: renewed, code } = await response.json()
+    if (code === 'SIGN_IN_AGAIN') return location.replace(paths.signIn)
+    if (!renewed) return
+
+    options.current = renewed
+    issuedAt.current = Date.now()
+  }
+
+  return { form, problem, isAsking, create }
+}
+
+/** Returns what went wrong, by the name of the browser's error. Null after `abort`. */
+function nameProblem(name: string | undefined): Problem | null {
+  const problems: Record<string, Problem> = {
+    NotAllowedError: 'cancelled',
+    InvalidStateError: 'exists',
+    ConstraintError: 'unsupported',
+    NotSupportedError: 'unsupported',
+    SecurityError: 'address',
+  }
+  if (name === 'AbortError') return null
+  return (name && problems[name]) || 'browser'
+}
+
+function nameRejection({ code, issue }: Outcome & { kind: 'rejected' }): Problem {
+  if (code === 'CHALLENGE_INVALID') return 'expired'
+  if (code === 'PASSKEY_CONFLICT') return 'conflict'
+  return issue?.code === 'user_not_verified' ? 'unverified' : 'invalid'
+}
+
+function decodeOptions(options: Options): PublicKeyCredentialCreationOptions {
+  const { challenge, user, excludeCredentials, ...others } = options
+  return {
+    ...others,
+    challenge: decodeBase64url(challenge),
+    user: { ...user, id: decodeBase64url(user.id) },
+    excludeCredentials: excludeCredentials.map(({ id, transports, type }) => ({
+      type,
+      id: decodeBase64url(id),
+      transports: transports as AuthenticatorTransport[],
+    })),
+  }
+}
+
+function encodeRegistration({ id, response }: PublicKeyCredential) {
+  const attested = response as AuthenticatorAttestationResponse
+  return {
+    id,
+    clientDataJSON: encodeBase64url(attested.clientDataJSON),
+    attestationObject: encodeBase64url(attested.attestationObject),
+    transports: attested.getTransports?.() ?? [], // some extensions lack it
+  }
+}
+
+/**
+ * Stores in this browser when app/sign-in/passkey.tsx may offer a passkey again: after a
+ * pause, but at most three times ever.
+ */
+function noteRefusal(): void {
+  try {
+    const refusals = Number(localStorage.getItem('passkey-refusals')) + 1
+    const next = refusals < maxOffers ? Date.now() + offerPauseMs : maxTime
+    localStorage.setItem('passkey-refusals', String(refusals))
+    localStorage.setItem('next-passkey-offer', String(next))
+  } catch {} // without a storage, the page is never offered
+}

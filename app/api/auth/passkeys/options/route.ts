@@ -1,0 +1,11 @@
+import { userRoute } from '@/app/api/auth/user-route'
+import { operations } from '@/lib/contract/operations'
+import { startRegistration } from '@/lib/passkey/change'
+import { requireFreshSession } from '@/lib/session/fresh'
+
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = userRoute(
+  operations.startPasskey,
+  startRegistration,
+  undefined,
+  requireFreshSession,
+)
