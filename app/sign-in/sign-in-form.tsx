@@ -1,6 +1,6 @@
 'use client'
 
-import { lazy, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
@@ -10,10 +10,7 @@ import { cleanEmail } from '@/lib/contract/typed-text'
 import { forgotPasswordPageUrl, signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 import { chooseNext } from './choose-next'
-import type { PasskeySettings } from './passkey'
-
-// a separate script, which is loaded only with PASSKEYS
-const Passkey = lazy(async () => ({ default: (await import('./passkey')).Passkey }))
+import type { Passkey, PasskeySettings } from './passkey'
 
 type Properties = PageTexts & {
   texts: Texts['signIn']
@@ -34,6 +31,7 @@ type Properties = PageTexts & {
   /** Where guests ask for a link to their connection. Null without a mail server. */
   mailLinkUrl: string | null
   passkey: PasskeySettings | null
+  PasskeyButton?: typeof Passkey
 }
 
 /** What the form asks for. The stage `password` follows `email`. */
@@ -46,7 +44,8 @@ type FormState = ReturnType<typeof useForm>
  * identity provider.
  */
 export function SignInForm(properties: Properties) {
-  const { app, language, texts, shared, passwordTexts, next, email, passkey } = properties
+  const { app, language, texts, shared, passwordTexts, next, email } = properties
+  const { passkey, PasskeyButton } = properties
   const { form, stage, enter, submit } = useSignIn(properties)
   const asksPassword = stage !== 'email'
   const isKnownEmail = stage === 'password'
@@ -77,8 +76,8 @@ export function SignInForm(properties: Properties) {
         />
         {passwordTexts && showPassword(form, passwordTexts, properties, asksPassword)}
       </Form>
-      {passkey && (
-        <Passkey {...passkey} {...{ form }} destination={properties.destination} />
+      {passkey && PasskeyButton && (
+        <PasskeyButton {...passkey} form={form} destination={properties.destination} />
       )}
       {showOtherWay(properties, asksPassword)}
       {showMailLink(properties, form)}

@@ -34,6 +34,8 @@ const { passkey: texts, account, shared, home } = en('Dashboard', 8)
 const button = (page: Page, name: string) =>
   page.getByRole('button', { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
+/** Not that of Next.js, which announces navigations. */
+const alert = (page: Page) => page.locator('main [role=alert]')
 const signInButton = (page: Page) => button(page, texts.signIn)
 
 /** Opens the account page of a user who has just signed in with the password. */
@@ -45,8 +47,12 @@ async function openAccount(page: Page, user: PasswordUser, path = '/account') {
 }
 
 /** Adds a passkey on the account page, and forgets the session. */
-async function addPasskey(page: Page, user: PasswordUser): Promise<VirtualAuthenticator> {
-  const authenticator = await addAuthenticator(page)
+async function addPasskey(
+  page: Page,
+  user: PasswordUser,
+  options: Parameters<typeof addAuthenticator>[1] = {},
+): Promise<VirtualAuthenticator> {
+  const authenticator = await addAuthenticator(page, options)
   await openAccount(page, user, '/account?change=addPasskey')
   await authenticator.respond(true)
   await button(page, texts.create).click()
@@ -110,7 +116,9 @@ for (const languageTexts of [en('Dashboard', 8), ar('Dashboard', 8)])
     await press(button(page, words.create))
     await expect(page.getByText(words.prompt)).toBeVisible()
     expect(await problemsOf(page)).toEqual([])
+    await press(page.locator('.way-on .link'))
     await authenticator.respond(true)
+    await press(button(page, words.create))
     await expect(page.locator('.success')).toHaveText(ofAccount.done.passkeyAdded)
     await authenticator.respond(false)
 
@@ -132,7 +140,10 @@ for (const languageTexts of [en('Dashboard', 8), ar('Dashboard', 8)])
     await page.keyboard.press('Enter')
     await expect(page.getByText(words.prompt)).toBeVisible()
     expect(await problemsOf(page)).toEqual([])
+    await press(button(page, words.cancel))
+    await expect(page.getByText(words.prompt)).toBeHidden()
     await authenticator.respond(true)
+    await press(button(page, words.signIn))
     await expect(heading(page)).toHaveText(languageTexts.home.signedIn)
 
     await page.goto(`${server.url}/account`)
@@ -177,8 +188,9 @@ test('a cancelled prompt shows nothing, and the next one works', async ({
     await expect(button(page, texts.cancel)).toBeHidden()
     await expect(page.locator('.field-error')).toBeHidden()
   }
-  await signInButton(page).click()
+  await signInButton(page).waitFor()
   await authenticator.respond(true)
+  await signInButton(page).click()
   await expectSignedIn(page)
 })
 
@@ -191,9 +203,9 @@ test('a prompt that the device rejects is explained, and the next one works', as
   await openSignIn(page)
   await signInButton(page).waitFor()
   await authenticator.verify(false)
-  await signInButton(page).click()
   await authenticator.respond(true)
-  await expect(page.getByRole('alert')).toHaveText(texts.signInProblems.NotAllowedError)
+  await signInButton(page).click()
+  await expect(alert(page)).toHaveText(texts.signInProblems.NotAllowedError)
   expect(await problemsOf(page)).toEqual([])
   await authenticator.verify(true)
   await signInButton(page).click()
@@ -203,14 +215,14 @@ test('a prompt that the device rejects is explained, and the next one works', as
 test('a prompt that never ends times out, and can be cancelled', async ({ page }) => {
   await page.addInitScript(() => {
     const { setTimeout } = window
-    const shortened = (handler: TimerHandler, ms = 0) =>
-      setTimeout(handler, ms > 300_000 ? 300 : ms)
+    const shortened = (handler: TimerHandler, ms = 0, ...rest: unknown[]) =>
+      setTimeout(handler, ms > 300_000 ? 300 : ms, ...rest)
     Object.assign(window, { setTimeout: shortened })
     navigator.credentials.get = () => new Promise(() => {})
   })
   await openSignIn(page)
   await signInButton(page).click()
-  await expect(page.getByRole('alert')).toHaveText(texts.signInProblems.NotAllowedError)
+  await expect(alert(page)).toHaveText(texts.signInProblems.NotAllowedError)
   await signInButton(page).click()
   await button(page, texts.cancel).click()
   await expect(button(page, texts.cancel)).toBeHidden()
@@ -228,7 +240,7 @@ for (const [name, problem] of [
     }, name)
     await openSignIn(page)
     await signInButton(page).click()
-    await expect(page.getByRole('alert')).toHaveText(texts.signInProblems[problem])
+    await expect(alert(page)).toHaveText(texts.signInProblems[problem])
   })
 
 test('a removed passkey is explained, and deleted from the password manager', async ({
@@ -239,9 +251,10 @@ test('a removed passkey is explained, and deleted from the password manager', as
   const authenticator = await addPasskey(page, user)
   await sql('DELETE FROM passkeys WHERE user_id = $1', [user.id])
   await openSignIn(page)
-  await signInButton(page).click()
+  await signInButton(page).waitFor()
   await authenticator.respond(true)
-  await expect(page.getByRole('alert')).toHaveText(texts.signInProblems.unknown_passkey)
+  await signInButton(page).click()
+  await expect(alert(page)).toHaveText(texts.signInProblems.unknown_passkey)
   await authenticator.respond(false)
   await expect.poll(authenticator.count).toBe(0)
 })
@@ -254,9 +267,10 @@ test('an unknown passkey of an unknown user is rejected, and kept', async ({
   const authenticator = await addPasskey(page, user)
   await sql('DELETE FROM users WHERE id = $1', [user.id])
   await openSignIn(page)
-  await signInButton(page).click()
+  await signInButton(page).waitFor()
   await authenticator.respond(true)
-  await expect(page.getByRole('alert')).toHaveText(texts.signInProblems.invalid)
+  await signInButton(page).click()
+  await expect(alert(page)).toHaveText(texts.signInProblems.invalid)
   await authenticator.respond(false)
   expect(await authenticator.count()).toBe(1)
 })
@@ -269,9 +283,10 @@ test('a password manager that did not check the user is explained', async ({
   const authenticator = await addPasskey(page, user)
   await openSignIn(page)
   await authenticator.skipVerification(true)
-  await signInButton(page).click()
+  await signInButton(page).waitFor()
   await authenticator.respond(true)
-  await expect(page.getByRole('alert')).toHaveText(texts.signInProblems.user_not_verified)
+  await signInButton(page).click()
+  await expect(alert(page)).toHaveText(texts.signInProblems.user_not_verified)
 })
 
 test('after an expired challenge, the page gets another one', async ({ page, sql }) => {
@@ -282,9 +297,10 @@ test('after an expired challenge, the page gets another one', async ({ page, sql
     times: 1,
   })
   await openSignIn(page)
-  await signInButton(page).click()
+  await signInButton(page).waitFor()
   const renewed = page.waitForResponse(`**${routes.getPasskeySignInOptions.path}`)
   await authenticator.respond(true)
+  await signInButton(page).click()
   await renewed
   // autofill answers at once
   await expectSignedIn(page)
@@ -297,14 +313,22 @@ test('the page renews its challenge after 45 minutes', async ({ page, sql }) => 
     const { setInterval } = window
     const once = (handler: TimerHandler, ms = 0) =>
       ms === 45 * 60_000 ? window.setTimeout(handler, 100) : setInterval(handler, ms)
+    const { get } = navigator.credentials
+    const counted = (options: CredentialRequestOptions) => {
+      document.documentElement.dataset.asked += 'x'
+      return get.call(navigator.credentials, options)
+    }
+    navigator.credentials.get = counted
     Object.assign(window, { setInterval: once })
   })
   const renewed = page.waitForResponse(`**${routes.getPasskeySignInOptions.path}`)
   await openSignIn(page)
   const { options } = await (await renewed).json()
-  await page.waitForTimeout(100)
+  // the page has asked again, with the new challenge
+  await page.locator('html[data-asked$=xx]').waitFor()
   const sent = page.waitForRequest(`**${routes.signInWithPasskey.path}`)
   await authenticator.respond(true)
+  await signInButton(page).click()
   const { credential } = (await sent).postDataJSON()
   const clientData = JSON.parse(
     Buffer.from(credential.clientDataJSON, 'base64url').toString(),
@@ -318,8 +342,9 @@ test('a double click sends one request', async ({ page, sql }) => {
   const authenticator = await addPasskey(page, user)
   const posts = countPosts(page)
   await openSignIn(page)
-  await signInButton(page).dblclick()
+  await signInButton(page).waitFor()
   await authenticator.respond(true)
+  await signInButton(page).dblclick()
   await expectSignedIn(page)
   expect(posts.filter((url) => url.endsWith(routes.signInWithPasskey.path))).toHaveLength(
     1,
@@ -338,8 +363,9 @@ test('a lost response to a sign-in is answered again', async ({ page, sql }) => 
     { times: 1 },
   )
   await openSignIn(page)
-  await signInButton(page).click()
+  await signInButton(page).waitFor()
   await authenticator.respond(true)
+  await signInButton(page).click()
   await expectSignedIn(page)
   const live = 'SELECT FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
   expect((await sql(live, [user.id])).length).toBeLessThanOrEqual(2)
@@ -364,9 +390,9 @@ test.describe('adding', () => {
     await page.locator('.way-on .link').click()
     await expect(link(page, texts.cancel)).toBeVisible()
     await authenticator.verify(false)
-    await button(page, texts.create).click()
     await authenticator.respond(true)
-    await expect(page.getByRole('alert')).toHaveText(texts.addProblems.cancelled)
+    await button(page, texts.create).click()
+    await expect(alert(page)).toHaveText(texts.addProblems.cancelled)
     expect(await countPasskeys(sql, user)).toBe(0)
   })
 
@@ -386,7 +412,7 @@ test.describe('adding', () => {
         '/account?change=addPasskey',
       )
       await button(page, texts.create).click()
-      await expect(page.getByRole('alert')).toHaveText(texts.addProblems[problem])
+      await expect(alert(page)).toHaveText(texts.addProblems[problem])
     })
 
   test('after a lost response, the page says where to look', async ({ page, sql }) => {
@@ -399,7 +425,7 @@ test.describe('adding', () => {
     await openAccount(page, user, '/account?change=addPasskey')
     await authenticator.respond(true)
     await button(page, texts.create).click()
-    await expect(page.getByRole('alert')).toContainText(texts.unknown.body)
+    await expect(alert(page)).toContainText(texts.unknown.body)
     expect(await countPasskeys(sql, user)).toBe(1)
   })
 
@@ -432,7 +458,7 @@ test('a removal needs a fresh sign-in, and leads there', async ({ page, sql }) =
   )
   await page.locator('#passkeys summary').last().click()
   await button(page, texts.removeThis).click()
-  await expect(page.getByRole('alert')).toContainText(account.problems.signInAgain)
+  await expect(alert(page)).toContainText(account.problems.signInAgain)
   expect(await countPasskeys(sql, user)).toBe(1)
   await link(page, texts.again).click()
   await page.locator('#password').fill(user.password)
@@ -509,6 +535,23 @@ test.describe('the offer after a sign-in with the password', () => {
     await expectSignedIn(page)
   })
 
+  test('is made after a sign-in with a passkey of another device', async ({
+    page,
+    sql,
+  }) => {
+    const user = await newPasswordUser(sql, { cost: 4 })
+    const key = await addPasskey(page, user, { transport: 'usb' })
+    await openSignIn(page)
+    await signInButton(page).waitFor()
+    await addAuthenticator(page)
+    await key.respond(true)
+    await signInButton(page).click()
+    await expect(heading(page)).toHaveText(texts.offerTitle)
+    await expect(page.getByText(texts.otherDevice)).toBeVisible()
+    await link(page, texts.notNow).click()
+    await expectSignedIn(page)
+  })
+
   test('is not made to a user who has a passkey, or without a platform authenticator', async ({
     page,
     sql,
@@ -565,7 +608,7 @@ test.describe('a browser without WebAuthn', () => {
     const user = await newPasswordUser(sql, { cost: 4 })
     await openAccount(page, user, '/account?change=addPasskey')
     await button(page, texts.create).click()
-    await expect(page.getByRole('alert')).toHaveText(texts.addProblems.browser)
+    await expect(alert(page)).toHaveText(texts.addProblems.browser)
     await link(page, texts.cancel).click()
     await expect(heading(page)).toHaveText(account.title)
   })
@@ -591,7 +634,7 @@ test('without scripts, passkeys can be renamed and removed, and no page is a dea
   await rename.click()
   await page.getByLabel(texts.label).fill(' ')
   await button(page, texts.save).click()
-  await expect(page.getByRole('alert')).toContainText(account.problems.passkeyName)
+  await expect(alert(page)).toContainText(account.problems.passkeyName)
   await rename.click()
   await page.getByLabel(texts.label).fill('<b>Key</b>')
   await button(page, texts.save).click()

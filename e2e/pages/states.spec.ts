@@ -237,7 +237,7 @@ test('shows an error if a script throws, and preserves the input', async ({
     await page.evaluate(breakSending)
     const field = page.getByLabel(label, { exact: true })
     await field.fill(typed)
-    await page.getByRole('button', { name: button }).click()
+    await page.getByRole('button', { name: button, exact: true }).click()
     await expect(page.getByRole('alert').filter({ hasText: title })).toBeVisible()
     await expect(field).toHaveValue(typed)
   }

@@ -62,7 +62,7 @@ export async function problemsOf(page: Page): Promise<string[]> {
     )
     const heights = buttons!.map((button) => button.getBoundingClientRect().height)
     const nameless = document.querySelectorAll(
-      'form:has([type=password]):not(:has([autocomplete=username]))',
+      'form:has([type=password]):not(:has([autocomplete~=username]))',
     )
     return [
       ...(titles!.length === 1 ? [] : [`${titles!.length} headings of level 1`]),
