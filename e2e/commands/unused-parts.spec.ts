@@ -13,6 +13,7 @@ import {
   test,
 } from '../support/fixtures'
 import { preload } from '../support/servers/preload'
+import { freePort } from '../support/servers/server'
 
 const probe = preload('loaded-files.mjs')
 // For each library, words that occur only in the code of that library.
@@ -23,6 +24,9 @@ const libraries = {
   undici: /Proxy uri is mandatory/,
   ioredis: /MaxRetriesPerRequestError/,
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
+  'opentelemetry sdk-trace': /OTEL_BSP_SCHEDULE_DELAY/,
+  'opentelemetry sdk-metrics': /otel\.metric\.overflow/,
+  'opentelemetry exporter-prometheus': /# no registered metrics/,
 }
 
 async function loadedFiles({ process }: TestServer): Promise<string[]> {
@@ -47,7 +51,7 @@ async function loadedLibraries(server: TestServer): Promise<string[]> {
   )
 }
 
-test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({
+test('loads no SSO, email, HTTP, Redis, TOTP or OpenTelemetry library for an exchange, a reset and a sign-in', async ({
   serverWith,
   user,
 }) => {
@@ -67,6 +71,10 @@ test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset 
     password: reset.password,
   })
   expect(status).toBe(200)
+  expect(await loadedLibraries(server)).toEqual([])
+  // not even in a request of a page or of the part that would have metrics
+  for (const path of ['/sign-in', routes.getReadiness.path])
+    expect((await fetch(server.url + path)).status).toBe(200)
   expect(await loadedLibraries(server)).toEqual([])
   const own = { Authorization: `Bearer ${body.token}` }
   expect(
@@ -88,3 +96,27 @@ for (const [library, settings] of Object.entries(atStart))
     await fetch(server.url) // the first request waits until everything is loaded
     expect(await loadedLibraries(server)).toEqual([library])
   })
+
+const ofOpenTelemetry = async (server: TestServer) =>
+  (await loadedLibraries(server)).filter((name) => name.startsWith('opentelemetry'))
+
+test('loads only what serves metrics with METRICS_PORT, and what exports with OTEL_EXPORTER_OTLP_ENDPOINT', async ({
+  serverWith,
+}) => {
+  const served = await serverWith({ ...probe, METRICS_PORT: String(await freePort()) })
+  await fetch(served.url)
+  expect(await ofOpenTelemetry(served)).toEqual([
+    'opentelemetry sdk-metrics',
+    'opentelemetry exporter-prometheus',
+  ])
+
+  const exporting = await serverWith({
+    ...probe,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+  })
+  await fetch(exporting.url)
+  expect(await ofOpenTelemetry(exporting)).toEqual([
+    'opentelemetry sdk-trace',
+    'opentelemetry sdk-metrics',
+  ])
+})

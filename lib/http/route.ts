@@ -6,6 +6,7 @@ import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
 import { withRequestId } from '../log/request-context'
+import type { SignInLine } from '../log/telemetry'
 import { env } from '../settings/env'
 import { parseForm, parseJson } from './body'
 import { readCaller } from './caller'
@@ -141,7 +142,7 @@ async function serve<Route extends Definition>(
     : addressCounter(caller, definition)
   const verdict = await countRequest(counter)
 
-  const added = {}
+  const added: Parameters<AddToLog>[0] = {}
   const cookies: string[] = []
 
   const { response, error } = await answer(served, verdict, context, body, {
@@ -269,12 +270,12 @@ function addHeaders(response: Response, headers: Record<string, string>): void {
     response.headers.set(header, value)
 }
 
-/** Writes the log line of a request. */
+/** Writes the log line of a request, and counts it if it is a step of a sign-in. */
 function writeLine(
   { method }: Request,
   { status }: Response,
   error: ApiError | null,
-  fields: { requestId: string; route: string; durationMs: number },
+  fields: { requestId: string; route: string; durationMs: number } & Partial<SignInLine>,
 ): void {
   const { requestId, route, durationMs, ...added } = fields
   const line = {
@@ -290,6 +291,8 @@ function writeLine(
 
   if (status < 500) log.info(line)
   else log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
+
+  globalThis.metrics?.countSignIn(line)
 }
 
 /** Headers for other sites. Every page can read an error. */

@@ -62,6 +62,14 @@ export async function countRequest(client: string): Promise<Verdict> {
 }
 
 /**
+ * Whether this process counts requests alone because Redis fails. Null if it never shares
+ * its counters, or has not counted a request.
+ */
+export function isCountingAlone(): boolean | null {
+  return globals.rateLimitStore?.failing ?? null
+}
+
+/**
  * Returns the headers that describe the rate limit
  * (draft-ietf-httpapi-ratelimit-headers-10).
  */
