@@ -43,6 +43,12 @@ export async function register(): Promise<void> {
       'this URL leads to another host without TLS',
     )
 
+  // Before the database, whose statements get spans.
+  if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT?.trim())
+    (await import('./lib/log/tracing')).startTracing()
+  if ((await import('./lib/settings/has-metrics')).hasMetrics())
+    await (await import('./lib/metrics/metrics')).startMetrics()
+
   // Loads Prisma's query compiler, so that the first request does not wait for it. Opens
   // no connection.
   await (await import('./lib/database/prisma')).prisma().$connect()
@@ -52,6 +58,4 @@ export async function register(): Promise<void> {
     await (await import('./lib/mail/sender')).startSending()
   if (env().ID_TOKEN_SIGNING_KEYS)
     (await import('./lib/client/logout-notices')).startNotices()
-  if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT)
-    (await import('./lib/log/tracing')).startTracing()
 }

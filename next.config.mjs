@@ -1,7 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const migrations = readdirSync(new URL('prisma/migrations', import.meta.url)).filter(
   (name) => /^\d{14}_/.test(name),
+)
+
+const { version } = JSON.parse(
+  readFileSync(new URL('package.json', import.meta.url), 'utf8'),
 )
 
 // The tests use a build with BUILD_TEST_PREVIEW=true.
@@ -38,6 +42,7 @@ const config = {
     defineServer: {
       'process.env.HAS_PREVIEW': hasPreview, // for proxy.ts
       'process.env.BRAND_FILES': JSON.stringify(brandFiles()), // for lib/brand/files.ts
+      'process.env.APP_VERSION': version, // for lib/log/export.ts
       'process.env.MIGRATIONS': JSON.stringify(migrations), // for lib/database/readiness.ts
     },
   },

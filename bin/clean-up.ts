@@ -5,11 +5,14 @@ import { prepareCommand, withDatabase } from './dev/local'
 
 prepareCommand()
 const { deleteExpiredRows } = await import('../lib/database/clean-up')
+const { log } = await import('../lib/log/log')
 const { logExpiringCertificates } = await import('../lib/sso/manage/certificate-warnings')
 
 async function cleanUp(): Promise<void> {
-  for (const [table, count] of Object.entries(await deleteExpiredRows()))
+  const deleted = await deleteExpiredRows()
+  for (const [table, count] of Object.entries(deleted))
     console.log(`${table}: ${count} deleted`)
+  log.info({ deleted }, 'expired rows were deleted') // for an alert if it is missing
   await logExpiringCertificates()
 }
 

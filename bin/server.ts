@@ -12,9 +12,11 @@ import next from 'next'
 import { getHealth } from '../lib/contract/routes'
 import { pickAddress } from '../lib/http/address'
 import { explainInvalid } from '../lib/settings/env-file'
+import { hasMetrics } from '../lib/settings/has-metrics'
 import { hasForeignHost, rejectForeignHost } from './dev/foreign-host'
 import { createBoundedServer } from './server/bounded-server'
 import { limitPerClient } from './server/client-limit'
+import { measureRequest } from './server/measure'
 import { prepareProcess } from './server/process'
 import { findProblem, sanitizeRequest } from './server/request'
 import { forbidTransform, reject } from './server/response'
@@ -81,10 +83,12 @@ function acceptRequests(server: Server, respond: Respond): void {
 function createResponder(handle: Handle, activity: Activity, dev: boolean): Respond {
   const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
   const admit = limitPerClient()
+  const isMeasured = hasMetrics()
 
   return (request, response) => {
     if (dev && rejectForeignHost(request, response)) return // the preview signs anybody in
 
+    if (isMeasured) measureRequest(request.url ?? '', response)
     activity.inProgress++
     response.once('close', () => activity.inProgress--)
     if (activity.isStopping) response.shouldKeepAlive = false

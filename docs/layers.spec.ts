@@ -41,6 +41,7 @@ const rules: Record<string, string[]> = {
   'lib/sso/oidc': ['lib/sso', ...base, 'lib/outgoing', 'lib/usage-error'],
   'lib/sso/saml': ['lib/sso', ...base, 'lib/outgoing', 'lib/usage-error'],
   'lib/http': ['lib'],
+  'lib/metrics': ['lib'],
   lib: ['lib'],
   app: ['lib'],
   'app/preview': ['app', 'lib', 'bin/dev'],

@@ -60,9 +60,9 @@ async function rejectWithoutDatabase(
   { method, headers }: NextRequest,
   nonce: string,
 ): Promise<Response | null> {
-  const { isUsable } = await import('@/lib/database/readiness')
+  const { findUnready } = await import('@/lib/database/readiness')
   try {
-    await lookUpInTime(isUsable())
+    await lookUpInTime(findUnready())
     return null
   } catch (error) {
     const html = substitutePage('unavailablePage', headers, nonce)

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import '../../lib/log/telemetry' // the types of both globals
 
 type Stoppable = { server: Server; app: { close(): Promise<unknown> }; dev: boolean }
 
@@ -29,7 +30,7 @@ export function stopOnSignals({ server, app, dev }: Stoppable): Activity {
     server.closeAllConnections() // close() keeps connections that have sent no request
 
     await Promise.race([isTooLate, app.close()]) // waits for callbacks of `after()`
-    await globalThis.flushSpans?.() // see lib/log/tracing.ts
+    await Promise.all([globalThis.tracing?.flush(), globalThis.metrics?.flush()])
     process.exit()
   }
 

@@ -5,6 +5,7 @@ import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-data
 import { documentedFetch } from '../support/documents/documented'
 import { exchangePath, expect, type TestServer, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
+import { unreachableDatabase } from '../support/servers/settings'
 
 let database: OwnDatabase
 let server: TestServer
@@ -64,8 +65,13 @@ test('logs which lookup of a page failed, without the error message of the datab
 })
 
 test('is ready only if all migrations of this version are applied, and otherwise logs what to do', async () => {
-  const ready = async () =>
-    (await documentedFetch(`${server.url}/api/health/ready`)).status
+  const requestId = randomUUID()
+  const ready = async () => {
+    const headers = { 'X-Request-Id': requestId }
+    const response = await documentedFetch(`${server.url}/api/health/ready`, { headers })
+    expect(await response.text()).not.toMatch(/migration/i)
+    return response.status
+  }
   expect(await ready()).toBe(200)
   const [latest] = await database.sql(
     'SELECT max(migration_name) AS name FROM _prisma_migrations',
@@ -86,6 +92,37 @@ test('is ready only if all migrations of this version are applied, and otherwise
   await expect
     .poll(server.output)
     .toContain('the database was never migrated: npm run migrate')
+
+  const lines = (await server.logged(requestId)).filter(({ status }) => status)
+  expect(lines.map(({ status, check }) => [status, check])).toEqual([
+    [200, undefined],
+    [503, 'migrations_pending'],
+    [503, 'migrations_pending'],
+    [200, undefined],
+  ])
+})
+
+test('a read-only or unreachable database is in the log line of health-ready, not in its response', async ({
+  serverWith,
+}) => {
+  await database.sql(
+    `ALTER DATABASE ${database.name} SET default_transaction_read_only = on`,
+  )
+  for (const [settings, check] of [
+    [{ DATABASE_URL: database.url() }, 'database_read_only'],
+    [unreachableDatabase, 'database_unreachable'],
+  ] as const) {
+    const server = await serverWith(settings)
+    const requestId = randomUUID()
+    const response = await server.get('/api/health/ready', { 'X-Request-Id': requestId })
+    expect(response.status).toBe(503)
+    expect(await response.text()).not.toMatch(/database|unreachable|read|ECONN/i)
+    const lines = (await server.logged(requestId)).filter(({ status }) => status)
+    expect(lines).toMatchObject([{ route: 'health-ready', check }])
+  }
+  await database.sql(
+    `ALTER DATABASE ${database.name} RESET default_transaction_read_only`,
+  )
 })
 
 test('DATABASE_POOL_SIZE is the maximum number of database connections of a process', async () => {

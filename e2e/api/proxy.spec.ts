@@ -79,6 +79,7 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and reque
     PASSWORD_BREACH_URL: directServer.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: directServer.url.replace('127.0.0.1', 'localhost'), // not in NO_PROXY
     OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_METRIC_EXPORT_INTERVAL: '100',
   })
 
   const visitor = new Visitor(server.url)
@@ -100,7 +101,7 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and reque
   await expect.poll(commandsAfterRequest).toBeGreaterThan(0)
   await expect
     .poll(() => new Set(direct))
-    .toEqual(new Set(['/range/PREFIX', '/v1/traces']))
+    .toEqual(new Set(['/range/PREFIX', '/v1/traces', '/v1/metrics']))
 
   proxy.connected.length = 0
   expect(await connections(['check', slug], '', outside)).toContain(

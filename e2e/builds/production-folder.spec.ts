@@ -32,8 +32,9 @@ import { type Server, startServer } from '../support/servers/server'
 
 // The reviewed list of production dependencies. Every deployment contains all of them.
 const dependencies = `
-  @next/env @node-saml/node-saml @opentelemetry/api @opentelemetry/exporter-trace-otlp-http
-  @opentelemetry/resources @opentelemetry/sdk-trace-node @prisma/adapter-pg @prisma/client
+  @next/env @node-saml/node-saml @opentelemetry/api @opentelemetry/exporter-metrics-otlp-http
+  @opentelemetry/exporter-prometheus @opentelemetry/exporter-trace-otlp-http @opentelemetry/resources
+  @opentelemetry/sdk-metrics @opentelemetry/sdk-trace-node @prisma/adapter-pg @prisma/client
   @prisma/driver-adapter-utils @prisma/schema-engine-wasm @simplewebauthn/server @upstash/ratelimit @upstash/redis @vercel/functions
   @zxcvbn-ts/core @zxcvbn-ts/language-common bcrypt commander csv-parse ioredis ipaddr.js jose next node-forge nodemailer
   openid-client otpauth p-queue pg pino rate-limiter-flexible react react-dom saxes undici uqr

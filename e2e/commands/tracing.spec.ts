@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
 import { addWidget } from '../../lib/widget/manage'
 import {
@@ -10,6 +11,7 @@ import {
   exchangeClientCode,
   newRequest,
 } from '../support/browsers/dashboard'
+import { newPasswordUser } from '../support/databases/password-user'
 import {
   exchangePath,
   expect,
@@ -21,44 +23,11 @@ import {
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { listen } from '../support/servers/listen'
+import { findProblems, startReceiver } from '../support/servers/otlp'
 import { preload } from '../support/servers/preload'
 import { startServer } from '../support/servers/server'
 
-type Attribute = { key: string; value: Record<string, unknown> }
-type Batch = {
-  resourceSpans: {
-    resource: { attributes: Attribute[] }
-    scopeSpans: {
-      spans: {
-        name: string
-        traceId: string
-        parentSpanId?: string
-        attributes: Attribute[]
-      }[]
-    }[]
-  }[]
-}
-
-/** Starts an OTLP/HTTP receiver that records what it receives. */
-async function startReceiver() {
-  const bodies: string[] = []
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    if (request.url === '/v1/traces') bodies.push(body)
-    response.setHeader('Content-Type', 'application/json').end('{}')
-  })
-  const { url, stop } = await listen(server)
-  const received = () => bodies.map((body) => JSON.parse(body) as Batch)
-  const spans = () =>
-    received().flatMap(({ resourceSpans }) =>
-      resourceSpans.flatMap(({ scopeSpans }) =>
-        scopeSpans.flatMap((scope) => scope.spans),
-      ),
-    )
-  return { url, bodies, received, spans, stop }
-}
+const { version } = JSON.parse(readFileSync(`${project}package.json`, 'utf8'))
 
 /** Starts a receiver, and a server that sends spans to it after `delayMs`. */
 async function startTraced(delayMs: number, settings: Record<string, string> = {}) {
@@ -145,11 +114,12 @@ test('sends spans without secrets, and serves requests even if the receiver is u
       'GET /reset-password',
     ]),
   )
-  const resource = receiver.received()[0]!.resourceSpans[0]!.resource.attributes
-  expect(resource).toContainEqual({
-    key: 'service.name',
-    value: { stringValue: 'authentication-completion' },
-  })
+  for (const [key, value] of [
+    ['service.name', 'authentication-completion'],
+    ['service.version', version],
+  ])
+    expect(receiver.resources()[0]).toContainEqual({ key, value: { stringValue: value } })
+  expect(receiver.problems).toEqual([])
   const sent = receiver.bodies.join('\n')
   const { token: jwt, refreshToken } = exchanged.body
   const ofUser = [code, token, password, jwt, refreshToken, user.email, user.id]
@@ -204,6 +174,7 @@ test('starts a new trace for each request, outside the context of other requests
   )
   await server.stop()
   receiver.stop()
+  expect(receiver.problems).toEqual([])
   const requests = receiver
     .spans()
     .filter(({ attributes }) =>
@@ -219,4 +190,81 @@ test('starts a new trace for each request, outside the context of other requests
   ).toEqual([])
   expect(receiver.bodies.join()).not.toContain('text-of-a-client')
   expect(receiver.bodies.join()).toContain('{"stringValue":"login"}')
+})
+
+test('a request has spans of the database and of bcrypt, and the ID of its trace in its log lines', async ({
+  sql,
+}) => {
+  const { receiver, server } = await startTraced(60_000, { PASSWORD_SIGN_IN: 'true' })
+  const { email, password } = await newPasswordUser(sql)
+  const ids = [randomUUID(), randomUUID(), randomUUID()]
+  const send = (index: number, path: string, body: object) =>
+    postTo(server.url + path, body, {
+      'X-Request-Id': ids[index]!,
+      'X-Forwarded-For': newAddress(),
+    })
+  const [signedIn, reset] = await Promise.all([
+    send(0, routes.signIn.path, { email, password }),
+    send(1, resetPath, { token: 'fabricated', password: newPassword() }),
+    send(2, routes.signIn.path, { email, password: newPassword() }),
+  ])
+  expect([signedIn.status, reset.status]).toEqual([200, 400])
+  const ofPage = { Accept: 'text/html', 'X-Request-Id': 'long-url-of-a-page' }
+  await fetch(`${server.url}/${'x'.repeat(9_000)}`, { headers: ofPage })
+  await server.stop()
+  receiver.stop()
+
+  const spansOf = (id: string) => {
+    const lines = server.logged(id)
+    expect(lines.map(({ traceId }) => traceId)).toEqual([expect.any(String)])
+    const spans = receiver.spans().filter(({ traceId }) => traceId === lines[0]!.traceId)
+    return spans.filter(({ name }) => /^(database|bcrypt)$/.test(name))
+  }
+  const namesOf = (id: string) => spansOf(id).map(({ name }) => name)
+  expect(namesOf(ids[0]!)).toEqual(expect.arrayContaining(['database', 'bcrypt']))
+  expect(namesOf(ids[1]!)).toContain('database')
+  expect(namesOf(ids[1]!)).not.toContain('bcrypt') // the token is checked first
+  expect(namesOf(ids[2]!)).toContain('bcrypt')
+
+  expect(server.logged(ofPage['X-Request-Id'])).toMatchObject([
+    { route: 'page', status: 414, traceId: expect.stringMatching(/^[0-9a-f]{32}$/) },
+  ])
+
+  const attributes = ids.flatMap(spansOf).flatMap((span) => span.attributes)
+  expect(new Set(attributes.map(({ key }) => key))).toEqual(
+    new Set(['db.system.name', 'db.operation.name']),
+  )
+  expect(ids.flatMap(spansOf).filter(({ parentSpanId }) => !parentSpanId)).toEqual([])
+  const statement = /SELECT .*FROM|\bpassword_hash\b/
+  expect(receiver.bodies.some((body) => statement.test(body))).toBe(false)
+})
+
+test('the check of the receiver finds what the definitions of OTLP do not have', () => {
+  const trace = (span: object) => ({
+    resourceSpans: [{ scopeSpans: [{ spans: [span] }] }],
+  })
+  const metric = (point: object) => ({
+    resourceMetrics: [
+      { scopeMetrics: [{ metrics: [{ name: 'x', gauge: { dataPoints: [point] } }] }] },
+    ],
+  })
+  const span = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), name: 'x', kind: 1 }
+  const traces = (changes: object) =>
+    findProblems('/v1/traces', trace({ ...span, ...changes }))
+  const metrics = (changes: object) =>
+    findProblems('/v1/metrics', metric({ asInt: 7, timeUnixNano: '1', ...changes }))
+
+  expect([...traces({}), ...metrics({})]).toEqual([])
+  for (const changes of [
+    { text: 'x' },
+    { name: 7 },
+    { kind: 'x' },
+    { traceId: 'z'.repeat(32) },
+    { spanId: 'b'.repeat(32) },
+    { attributes: [{ key: 'x', value: { text: 'x' } }] },
+    { attributes: { key: 'x' } },
+  ])
+    expect(traces(changes), JSON.stringify(changes)).not.toEqual([])
+  for (const changes of [{ asInt: 'x' }, { asText: 'x' }, { timeUnixNano: 'now' }])
+    expect(metrics(changes), JSON.stringify(changes)).not.toEqual([])
 })

@@ -18,6 +18,7 @@ import {
 } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { preload } from '../support/servers/preload'
+import { freePort } from '../support/servers/server'
 import { unreachableDatabase } from '../support/servers/settings'
 
 const probe = preload('loaded-files.mjs')
@@ -31,6 +32,9 @@ const libraries = {
   SCIM: /scim_tokens WHERE token_hash/,
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
   '@simplewebauthn/server': /Leftover bytes detected/,
+  'opentelemetry sdk-trace': /OTEL_BSP_SCHEDULE_DELAY/,
+  'opentelemetry sdk-metrics': /otel\.metric\.overflow/,
+  'opentelemetry exporter-prometheus': /# no registered metrics/,
 }
 
 async function loadedFiles({ process }: TestServer): Promise<string[]> {
@@ -55,7 +59,7 @@ async function loadedLibraries(server: TestServer): Promise<string[]> {
   )
 }
 
-test('loads no SSO, email, HTTP, Redis, TOTP or WebAuthn library for an exchange, a reset and a sign-in', async ({
+test('loads no SSO, email, HTTP, Redis, TOTP, WebAuthn or OpenTelemetry library for an exchange, a reset and a sign-in', async ({
   serverWith,
   sql,
   user,
@@ -77,6 +81,10 @@ test('loads no SSO, email, HTTP, Redis, TOTP or WebAuthn library for an exchange
     password: reset.password,
   })
   expect(status).toBe(200)
+  expect(await loadedLibraries(server)).toEqual([])
+  // not even in a request of a page or of the part that would have metrics
+  for (const path of ['/sign-in', routes.getReadiness.path])
+    expect((await fetch(server.url + path)).status).toBe(200)
   expect(await loadedLibraries(server)).toEqual([])
   const own = { Authorization: `Bearer ${body.token}` }
   expect(
@@ -134,3 +142,27 @@ for (const [library, settings] of Object.entries(atStart))
     await fetch(server.url) // the first request waits until everything is loaded
     expect(await loadedLibraries(server)).toEqual([library])
   })
+
+const ofOpenTelemetry = async (server: TestServer) =>
+  (await loadedLibraries(server)).filter((name) => name.startsWith('opentelemetry'))
+
+test('loads only what serves metrics with METRICS_PORT, and what exports with OTEL_EXPORTER_OTLP_ENDPOINT', async ({
+  serverWith,
+}) => {
+  const served = await serverWith({ ...probe, METRICS_PORT: String(await freePort()) })
+  await fetch(served.url)
+  expect(await ofOpenTelemetry(served)).toEqual([
+    'opentelemetry sdk-metrics',
+    'opentelemetry exporter-prometheus',
+  ])
+
+  const exporting = await serverWith({
+    ...probe,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+  })
+  await fetch(exporting.url)
+  expect(await ofOpenTelemetry(exporting)).toEqual([
+    'opentelemetry sdk-trace',
+    'opentelemetry sdk-metrics',
+  ])
+})

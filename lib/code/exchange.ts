@@ -50,9 +50,9 @@ export async function exchangeSsoCode(code: string, caller: Caller) {
   if (!session)
     throw new ApiError('SSO_EXCHANGE_INVALID', { check: await handleRejected(presented) })
 
-  const { userId, sessionId: id } = session
+  const { userId, sessionId: id, connection } = session
 
-  return { ...issueTokens(session), userId, sessionId: id }
+  return { ...issueTokens(session), userId, sessionId: id, connection }
 }
 
 /** Claims the code and starts its session, in one statement. Returns null if that fails. */

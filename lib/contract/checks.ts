@@ -20,6 +20,13 @@ export const checks = [
   'not_a_navigation',
   'hash_queue',
 
+  // the part that is not ready
+  'database_unreachable',
+  'database_read_only',
+  'database_rights',
+  'database_pooler',
+  'migrations_pending',
+
   // the user, and the password
   'unknown_user',
   'wrong_password',

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
+import type { SqlQuery, SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { Client, QueryConfig } from 'pg'
 import { Prisma, PrismaClient } from '../../prisma/client/client'
+import { inSpan } from '../log/telemetry'
 import { env } from '../settings/env'
 import { asUnavailable, NothingChanged } from './errors'
 import { databasePool, resultMs } from './pool'
@@ -77,9 +79,12 @@ class Adapter extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()
     const start = adapter.startTransaction.bind(adapter)
+    if (globalThis.tracing) traceStatements(adapter)
 
     adapter.startTransaction = async (isolationLevel) => {
-      const transaction = await start(isolationLevel)
+      const begin = { name: 'database', operation: 'BEGIN' } as const
+      const transaction = await inSpan(begin, () => start(isolationLevel))
+      if (globalThis.tracing) traceStatements(transaction)
       const endsAt = performance.now() + resultMs
       const { client } = transaction as unknown as { client: Client }
       const release = transaction.rollback.bind(transaction) // sends no ROLLBACK
@@ -100,11 +105,32 @@ class Adapter extends PrismaPg {
       return Object.assign(transaction, {
         options: { usePhantomQuery: true },
         commit: () =>
-          commit().catch((error) => close().then(() => Promise.reject(error))),
+          inSpan({ name: 'database', operation: 'COMMIT' }, commit).catch((error) =>
+            close().then(() => Promise.reject(error)),
+          ),
         rollback: close,
       })
     }
 
     return adapter
   }
+}
+
+/**
+ * Gives each statement a span, which begins before a connection of the pool is free. The
+ * span has no text of the statement.
+ */
+function traceStatements(queryable: SqlQueryable): void {
+  const { queryRaw, executeRaw } = queryable
+  const describe = ({ sql }: SqlQuery) =>
+    ({ name: 'database', operation: readOperation(sql) }) as const
+
+  queryable.queryRaw = (query) =>
+    inSpan(describe(query), () => queryRaw.call(queryable, query))
+  queryable.executeRaw = (query) =>
+    inSpan(describe(query), () => executeRaw.call(queryable, query))
+}
+
+function readOperation(sql: string): string {
+  return sql.match(/[a-z]+/i)![0].toUpperCase()
 }

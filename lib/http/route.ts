@@ -6,6 +6,7 @@ import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
 import { withRequestId } from '../log/request-context'
+import type { SignInLine } from '../log/telemetry'
 import type { Directory } from '../scim/token'
 import { env } from '../settings/env'
 import { parseForm, parseJson } from './body'
@@ -159,7 +160,7 @@ async function serve<Route extends Definition>(
     ? countRequest(counter, directoryLimit)
     : countRequest(counter))
 
-  const added = {}
+  const added: Parameters<AddToLog>[0] = {}
   const cookies: string[] = []
 
   const { response, error } = await answer(served, verdict, context, body, {
@@ -290,12 +291,12 @@ function addHeaders(response: Response, headers: Record<string, string>): void {
     response.headers.set(header, value)
 }
 
-/** Writes the log line of a request. */
+/** Writes the log line of a request, and counts it if it is a step of a sign-in. */
 function writeLine(
   { method }: Request,
   { status }: Response,
   error: ApiError | null,
-  fields: { requestId: string; route: string; durationMs: number },
+  fields: { requestId: string; route: string; durationMs: number } & Partial<SignInLine>,
 ): void {
   const { requestId, route, durationMs, ...added } = fields
   const line = {
@@ -312,6 +313,8 @@ function writeLine(
   // 501 is no fault: a directory wants something that this service does not have
   if (status < 500 || status === 501) log.info(line)
   else log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
+
+  globalThis.metrics?.countSignIn(line)
 }
 
 /** Headers for other sites. Every page can read an error. */

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import pino from 'pino'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { describeCause, log } from './log'
 import { withoutRequestId, withRequestId } from './request-context'
 
@@ -47,6 +47,20 @@ test('each line has the ID of the request in which it is written, also later and
     ['its own', 'of the route', undefined],
     ['request-one', 'late', 'one'],
     ['request-two', 'late', 'two'],
+  ])
+})
+
+test('the lines of a request have the ID of its trace', async () => {
+  const readTraceId = () => 'a-trace'
+  vi.stubGlobal('tracing', { readTraceId })
+  const lines = await logged(() => {
+    withRequestId('a-request', () => log.warn('of the request'))
+    log.warn('outside')
+  })
+  vi.unstubAllGlobals()
+  expect(lines.map(({ requestId, traceId }) => [requestId, traceId])).toEqual([
+    ['a-request', 'a-trace'],
+    [undefined, undefined],
   ])
 })
 

@@ -1,10 +1,11 @@
 import pino from 'pino'
 import { errorCode, loggableMessages, poolerRemedies } from './error-code'
 import { currentRequestId } from './request-context'
+import './telemetry' // the type of globalThis.tracing
 
 /**
- * Writes JSON lines, with the ID of the request in which they are written. Never log a
- * client's input, except fields that lib/http/route.ts validates.
+ * Writes JSON lines, with the ID of the request in which they are written, and that of
+ * its trace. Never log a client's input, except fields that lib/http/route.ts validates.
  */
 export const log = pino({
   level: readLevel(process.env.LOG_LEVEL),
@@ -13,7 +14,10 @@ export const log = pino({
   formatters: { level: (label) => ({ level: label }) },
   mixin: () => {
     const requestId = currentRequestId()
-    return requestId === null ? {} : { requestId }
+    if (requestId === null) return {}
+
+    const traceId = globalThis.tracing?.readTraceId()
+    return { requestId, ...(traceId && { traceId }) }
   },
 })
 

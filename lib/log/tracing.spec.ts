@@ -8,7 +8,7 @@ import { startTracing } from './tracing'
 afterEach(() => {
   trace.disable()
   context.disable()
-  globalThis.flushSpans = undefined
+  globalThis.tracing = undefined
   vi.restoreAllMocks()
   vi.unstubAllEnvs()
 })
@@ -28,7 +28,7 @@ test('warns once if the receiver refuses spans, without text of the receiver', a
   endSpan()
   await expect.poll(() => warnings.mock.calls.length).toBe(1)
   endSpan()
-  await globalThis.flushSpans!()
+  await globalThis.tracing!.flush()
   stop()
 
   const cause = { name: 'OTLPExporterError', at: expect.any(String) }

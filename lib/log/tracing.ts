@@ -1,73 +1,82 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Attributes } from '@opentelemetry/api'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import {
-  defaultResource,
-  detectResources,
-  envDetector,
-  resourceFromAttributes,
-} from '@opentelemetry/resources'
+  type Attributes,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import {
   BatchSpanProcessor,
   NodeTracerProvider,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-node'
-import { describeCause, log } from './log'
-import { withoutRequestId } from './request-context'
+import { flushInTime, readResource, warnOnce } from './export'
+import type { Tracing } from './telemetry'
 
 // The only attributes that are exported. Others can contain full URLs with a code or a
 // token.
 const exportedAttributes =
-  /^(http\.(method|route|status_code)|net\.peer\.(name|port)|next\.(route|rsc|segment|span_type)|operation\.name)$/
+  /^(http\.(method|route|status_code)|net\.peer\.(name|port)|next\.(route|rsc|segment|span_type)|operation\.name|db\.(operation\.name|system\.name))$/
 
-const flushMs = 2_000
-
-declare global {
-  var flushSpans: (() => Promise<void>) | undefined
-}
-
-/**
- * Exports spans with the settings OTEL_EXPORTER_OTLP_…. Defines `flushSpans`, which
- * exports queued spans at once.
- */
+/** Exports spans with the settings OTEL_EXPORTER_OTLP_…. Defines `globalThis.tracing`. */
 export function startTracing(): void {
-  const resource = defaultResource()
-    .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
-    // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
-    .merge(detectResources({ detectors: [envDetector] }))
-
   const spanProcessors = [new BatchSpanProcessor(new FilteringExporter())]
-  const provider = new NodeTracerProvider({ resource, spanProcessors })
+  const provider = new NodeTracerProvider({ resource: readResource(), spanProcessors })
 
   // Every trace starts in this service. A `traceparent` is ignored, because any client
   // could send one.
   provider.register({ propagator: null })
-  globalThis.flushSpans = () =>
-    Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
+  const tracer = provider.getTracer('authentication-completion')
+
+  globalThis.tracing = {
+    flush: () => flushInTime(provider),
+    readTraceId: () => trace.getActiveSpan()?.spanContext().traceId,
+    inSpan: (span, work) => {
+      // such as a look at the outbox every 15 seconds
+      if (!trace.getActiveSpan()) return work()
+      return tracer.startActiveSpan(span.name, describeSpan(span), (started) =>
+        endAfter(started, work),
+      )
+    },
+  }
+}
+
+function describeSpan({ name, operation }: Parameters<Tracing['inSpan']>[0]) {
+  if (name !== 'database') return { kind: SpanKind.INTERNAL }
+
+  const attributes = {
+    'db.system.name': 'postgresql',
+    ...(operation && { 'db.operation.name': operation }),
+  }
+  return { kind: SpanKind.CLIENT, attributes }
+}
+
+async function endAfter<Result>(
+  span: Span,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR })
+    throw error
+  } finally {
+    span.end()
+  }
 }
 
 class FilteringExporter extends OTLPTraceExporter {
-  #hasWarned = false
+  readonly #warn = warnOnce('spans could not be exported')
 
   override export(
     spans: ReadableSpan[],
     done: Parameters<OTLPTraceExporter['export']>[1],
   ): void {
     super.export(spans.map(withoutSecrets), (result) => {
-      if (result.error) this.#warnOnce(result.error)
+      if (result.error) this.#warn(result.error)
       done(result)
     })
-  }
-
-  /** Warns here, because OpenTelemetry ignores failures between two flushes. */
-  #warnOnce(error: Error & { code?: unknown }): void {
-    if (this.#hasWarned) return
-
-    this.#hasWarned = true
-    const { code } = error
-    const status = typeof code === 'number' ? { status: code } : {}
-    const line = { ...status, cause: describeCause(error) }
-    withoutRequestId(() => log.warn(line, 'spans could not be exported'))
   }
 }
 

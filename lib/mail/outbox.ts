@@ -261,3 +261,16 @@ export async function outboxStatus(): Promise<OutboxStatus[]> {
       count(sent_at)::int AS sent, count(gave_up_at)::int AS "gaveUp"
     FROM mails WHERE requested_at > now() - interval '1 day' GROUP BY kind ORDER BY kind`
 }
+
+/** The number of emails that wait, and the age of the oldest one in seconds, or 0. */
+export type OutboxBacklog = { waiting: number; oldestSeconds: number }
+
+/** Returns the emails that were neither sent nor given up. */
+export async function readOutboxBacklog(): Promise<OutboxBacklog> {
+  const [backlog] = await prisma().$queryRaw<OutboxBacklog[]>`
+    SELECT count(*)::int AS waiting,
+      coalesce(extract(epoch FROM now() - min(requested_at)), 0)::float8 AS "oldestSeconds"
+    FROM mails WHERE due_at IS NOT NULL`
+
+  return backlog!
+}

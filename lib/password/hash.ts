@@ -1,7 +1,9 @@
+import { AsyncResource } from 'node:async_hooks'
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import PQueue from 'p-queue'
 import { ApiError } from '../contract/errors'
+import { inSpan } from '../log/telemetry'
 import { isHashable, toNfc } from './format'
 
 const bcryptCost = 12
@@ -12,13 +14,22 @@ const concurrency = Math.max(1, Math.min(availableParallelism() - 1, 3))
 // six seconds of hashing, the longest wait for a sign-in
 const maxWaiting = 24 * concurrency
 
-const queue = new PQueue({ concurrency })
+// On globalThis, because the metrics and the routes are bundled separately.
+const globals = globalThis as typeof globalThis & { hashQueue?: PQueue }
+globals.hashQueue ??= new PQueue({ concurrency })
+const queue = globals.hashQueue
+
+/** Returns how many passwords are being hashed, and how many wait. */
+export function readHashQueue(): { running: number; waiting: number } {
+  return { running: queue.pending, waiting: queue.size }
+}
 
 async function enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
   if (queue.size >= maxWaiting)
     throw new ApiError('SERVICE_UNAVAILABLE', { check: 'hash_queue' })
 
-  return queue.add(work)
+  // in the context of this request, not of the one before it in the queue
+  return queue.add(AsyncResource.bind(work))
 }
 
 /**
@@ -26,7 +37,7 @@ async function enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
  * SERVICE_UNAVAILABLE.
  */
 export function hashPassword(password: string): Promise<string> {
-  return enqueue(() => bcrypt.hash(password, bcryptCost))
+  return enqueue(() => hash(password))
 }
 
 const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}` // no password has this hash
@@ -40,25 +51,29 @@ export function verifyPassword(
   stored: string | null,
 ): Promise<{ upgraded: string | null } | null> {
   return enqueue(async () => {
-    const hash = verifiableHash(stored)
-    const isCheaper = hash !== null && bcrypt.getRounds(hash) < bcryptCost
+    const verifiable = verifiableHash(stored)
+    const isCheaper = verifiable !== null && bcrypt.getRounds(verifiable) < bcryptCost
     const forms = [...new Set([password, toNfc(password)])]
 
     // With the dummy hash, every failure takes at least the time of an unknown user.
     for (const form of forms) {
-      const isComparable = hash !== null && isHashable(form)
-      if (isComparable && (await bcrypt.compare(form, hash)))
-        return {
-          upgraded: isCheaper
-            ? await bcrypt.hash(forms.findLast(isHashable)!, bcryptCost)
-            : null,
-        }
+      const isComparable = verifiable !== null && isHashable(form)
+      if (isComparable && (await compare(form, verifiable)))
+        return { upgraded: isCheaper ? await hash(forms.findLast(isHashable)!) : null }
 
-      if (!isComparable || isCheaper) await bcrypt.compare('', dummyHash)
+      if (!isComparable || isCheaper) await compare('', dummyHash)
     }
 
     return null
   })
+}
+
+function hash(password: string): Promise<string> {
+  return inSpan({ name: 'bcrypt' }, () => bcrypt.hash(password, bcryptCost))
+}
+
+function compare(password: string, hashed: string): Promise<boolean> {
+  return inSpan({ name: 'bcrypt' }, () => bcrypt.compare(password, hashed))
 }
 
 /** Whether `verifyPassword` supports a stored hash. */

@@ -590,12 +590,20 @@ test('numbers, flags and choices have sentences of their own', () => {
     ['CORNER_RADIUS', '25', 'must be a number from 0 to 24'],
     ['CORNER_RADIUS', '4px', 'must be a number from 0 to 24'],
     ['SECOND_FACTOR', 'yes', 'must be true or false'],
+    ['METRICS_PORT', '0', 'must be a whole number from 1 to 65535'],
+    ['METRICS_PORT', '3000', 'must not be the port of the server (PORT)'],
+    ['METRICS_HOST', 'http://localhost', 'must be an IPv4 address or a host name'],
+    ['METRICS_HOST', '::1', 'must be an IPv4 address or a host name'],
     ['LOG_LEVEL', 'trace', 'must be debug, info, warn, error or silent'],
     ['RATE_LIMIT', 'memory', 'must be redis, upstash or in-process'],
     ['APP_NAME', 'x'.repeat(61), 'must have at most 60 characters'],
     ['SESSION_SIGNING_KEYS', 'x', 'is not JSON'],
   ] as const)
     expect(problems({ ...good, [name]: wrong }), name).toEqual([`${name} ${problem}`])
+  expect(problems({ ...good, PORT: '9464', METRICS_PORT: '9464' })).toHaveLength(1)
+  expect(problems({ ...good, PORT: '4000', METRICS_PORT: '3000' })).toEqual([])
+  expect(parseEnv(good)).toMatchObject({ METRICS_HOST: '127.0.0.1' })
+  expect(parseEnv(good).METRICS_PORT).toBeUndefined()
   expect(parseEnv(good).SMTP_MAX_CONNECTIONS).toBe(2)
   expect(parseEnv({ ...good, CORNER_RADIUS: '4.5' }).CORNER_RADIUS).toBe(4.5)
 })

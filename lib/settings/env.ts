@@ -262,6 +262,11 @@ const Settings = z.object({
     )
     .optional(),
   SMTP_MAX_CONNECTIONS: wholeNumber(1, 50).default(2),
+  METRICS_PORT: wholeNumber(1, 65_535).optional(),
+  METRICS_HOST: z
+    .string()
+    .regex(/^[\w.-]+$/, 'must be an IPv4 address or a host name')
+    .default('127.0.0.1'),
   LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'], {
       error: 'must be debug, info, warn, error or silent',
@@ -521,6 +526,8 @@ function conflicts(given: Given, env: Env | undefined) {
     // accept it as a session JWT.
     env?.WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids?.includes(kid)) &&
       'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
+    env?.METRICS_PORT === Number(given.PORT ?? 3_000) &&
+      'METRICS_PORT must not be the port of the server (PORT)',
     env?.SECOND_FACTOR &&
       !env.PASSWORD_SIGN_IN &&
       'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',

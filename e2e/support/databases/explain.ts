@@ -12,7 +12,7 @@ import { issueSsoCode } from '../../../lib/code/issue'
 import { hashSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
-import { isUsable } from '../../../lib/database/readiness'
+import { findUnready } from '../../../lib/database/readiness'
 import { findStart, issueTokenOfMail, recoveryCodesLeft } from '../../../lib/mail/claimed'
 import { mailKinds } from '../../../lib/mail/kinds'
 import {
@@ -21,6 +21,7 @@ import {
   outboxStatus,
   postpone,
   queueResetMail,
+  readOutboxBacklog,
   retryLater,
   retryNow,
 } from '../../../lib/mail/outbox'
@@ -90,7 +91,7 @@ const browser = { ...caller, browser: 'any browser' }
 const withKey = { ...browser, idempotencyKey: 'any key' }
 
 async function run(): Promise<void> {
-  await isUsable()
+  await findUnready()
   await createUser(email)
   const { id } = (await findUserByEmail(email))!
   const { secret: code } = await issueSsoCode(id)
@@ -144,6 +145,7 @@ async function run(): Promise<void> {
   await finish(mail, 'sent')
   await retryNow()
   await outboxStatus()
+  await readOutboxBacklog()
   await deleteExpiredRows()
 
   const pool = databasePool()

@@ -101,6 +101,14 @@ function toOptions({ requests: points, windowSeconds: duration }: Limit) {
 }
 
 /**
+ * Whether this process counts requests alone because Redis fails. Null if it never shares
+ * its counters, or has not counted a request.
+ */
+export function isCountingAlone(): boolean | null {
+  return globals.rateLimitStore?.failing ?? null
+}
+
+/**
  * Returns the headers that describe the rate limit
  * (draft-ietf-httpapi-ratelimit-headers-10).
  */

@@ -1,14 +1,15 @@
 import { log } from '../../log/log'
 import { isSaml } from '../connection'
-import { findExpiringCertificates } from '../saml/certificates'
+import {
+  type CertificateEnd,
+  findExpiringCertificates,
+  readCertificateEnds,
+} from '../saml/certificates'
 import { listConnections } from './connections'
 
 /** Logs the connections whose certificates expire within 30 days. Call it daily. */
 export async function logExpiringCertificates(): Promise<void> {
-  const connections = await listConnections()
-  const enabled = connections.filter(isSaml).filter(({ disabledAt }) => !disabledAt)
-
-  for (const { slug, settings } of enabled)
+  for (const { slug, settings } of await listEnabled())
     for (const { whose, endsAt } of findExpiringCertificates(settings)) {
       const found = {
         connection: slug,
@@ -18,4 +19,19 @@ export async function logExpiringCertificates(): Promise<void> {
       }
       log.warn(found, 'a certificate of a connection ends soon')
     }
+}
+
+/** Returns when the certificates of the enabled connections end. */
+export async function listCertificateEnds(): Promise<
+  (CertificateEnd & { connection: string })[]
+> {
+  const connections = await listEnabled()
+  return connections.flatMap(({ slug, settings }) =>
+    readCertificateEnds(settings).map((end) => ({ connection: slug, ...end })),
+  )
+}
+
+async function listEnabled() {
+  const connections = await listConnections()
+  return connections.filter(isSaml).filter(({ disabledAt }) => !disabledAt)
 }

@@ -3,22 +3,25 @@ import type { SamlSettings } from './settings'
 
 const soonMs = 30 * 24 * 60 * 60 * 1000
 
-/**
- * Returns whose certificates expire within 30 days, and when. For the provider, uses the
- * one that expires last.
- */
-export function findExpiringCertificates({
+/** The end of a certificate, in milliseconds since 1970. */
+export type CertificateEnd = { whose: 'provider' | 'own'; endsAt: number }
+
+/** Returns when the certificates end. For the provider, uses the one that ends last. */
+export function readCertificateEnds({
   certificates,
   certificate,
   nextCertificate,
-}: SamlSettings) {
-  const ends = {
-    provider: Math.max(...certificates.map(readEnd)),
-    own: readEnd(nextCertificate ?? certificate),
-  }
+}: SamlSettings): CertificateEnd[] {
+  return [
+    { whose: 'provider', endsAt: Math.max(...certificates.map(readEnd)) },
+    { whose: 'own', endsAt: readEnd(nextCertificate ?? certificate) },
+  ]
+}
 
-  return Object.entries(ends).flatMap(([whose, endsAt]) =>
-    endsAt <= Date.now() + soonMs ? [{ whose, endsAt }] : [],
+/** Returns the ends within 30 days. */
+export function findExpiringCertificates(settings: SamlSettings): CertificateEnd[] {
+  return readCertificateEnds(settings).filter(
+    ({ endsAt }) => endsAt <= Date.now() + soonMs,
   )
 }
 

@@ -7,9 +7,10 @@ import { sessionCookies } from '@/lib/session/cookie'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.exchangeSsoCode,
   async ({ body, caller, respond, setCookies, addToLog }) => {
-    const { userId, sessionId, ...tokens } = await exchangeSsoCode(body.code, caller)
+    const exchanged = await exchangeSsoCode(body.code, caller)
+    const { userId, sessionId, connection, ...tokens } = exchanged
 
-    addToLog({ userId, sessionId })
+    addToLog({ userId, sessionId, ...(connection && { connection }) })
     setCookies(sessionCookies(tokens))
 
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
