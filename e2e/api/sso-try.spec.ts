@@ -24,6 +24,7 @@ import {
   signed,
 } from '../support/providers/oidc-provider'
 import {
+  modes,
   newSamlProvider,
   type ResponseOptions,
   replace,
@@ -519,6 +520,50 @@ for (const name of kindNames) {
     expect(landing.pathname).toBe(`/api/auth/sso/${slug}/start`)
   })
 }
+
+for (const [
+  mode,
+  { response = false, assertion = false, encrypted = false },
+] of Object.entries(modes))
+  test(`SAML: shows which certificate fits ${mode}`, async ({ sql }) => {
+    const slug = await kinds.SAML.connect()
+    const options = { response, assertion, encrypted, email: `ada@${slug}.example.org` }
+    const { visitor, answer } = await begin(sql, kinds.SAML, slug, options)
+    const { text } = await send(visitor, answer)
+    expect(text).toMatch(/^The sign-in would work /)
+    for (const [part, isSigned] of Object.entries({ response, assertion }))
+      expect(text.includes(`imported certificate that fits, ${part}`)).toBe(isSigned)
+    expect(text.includes('EncryptedAssertion yes')).toBe(encrypted)
+    expect(text).toContain(`mail ada@${slug}.example.org`)
+  })
+
+test('HTML in claims, their names and errors is text', async ({ sql }) => {
+  const slug = await connect(provider)
+  const hostile = `"><img src=x onerror=alert(1)><script>alert(1)</script>`
+  const [sub, email] = [hostile, `${hostile}@x.example`]
+  const nested = { [hostile]: [hostile] }
+  provider.behavior = {
+    claims: (claims) => ({ ...claims, sub, email, [hostile]: hostile, nested }),
+  }
+  const first = await begin(sql, kinds['OpenID Connect'], slug)
+  const claims = await send(first.visitor, first.answer)
+  expect(claims.text).toContain(`subject ${hostile}`)
+  expect(claims.text).toContain(`${hostile} ${hostile}`)
+
+  provider.behavior = {
+    response: (parameters) => {
+      parameters.set('error', hostile)
+      parameters.set('error_description', hostile)
+    },
+  }
+  const second = await begin(sql, kinds['OpenID Connect'], slug)
+  const error = await send(second.visitor, second.answer)
+  expect(error.text).toContain(`error_description ${hostile}`)
+  for (const { html } of [claims, error]) {
+    expect(html).not.toContain('<img')
+    expect(html.match(/<script/g)).toHaveLength(1)
+  }
+})
 
 test('shows no token, code or secret, and does not cache the page', async ({ sql }) => {
   const slug = await connect(provider)
