@@ -22,7 +22,7 @@ const { loadSetup } = await import('../lib/sso/kinds')
 const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUser } =
   await import('../lib/sso/manage/connections')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
-const { removeAllPasskeys } = await import('../lib/passkey/change')
+const { removeAllPasskeys } = await import('../lib/passkey/manage')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
 
