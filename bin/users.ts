@@ -24,7 +24,7 @@ const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUs
 const { printLinkable } = await import('./connection-sign-ins')
 const { listRejected } = await import('../lib/sso/rejected')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
-const { removeAllPasskeys } = await import('../lib/passkey/change')
+const { removeAllPasskeys } = await import('../lib/passkey/manage')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
 

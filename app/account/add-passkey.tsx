@@ -2,7 +2,7 @@ import { Actions, NeedsScript, Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
 import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
-import type { startRegistration } from '@/lib/passkey/change'
+import type { startRegistration } from '@/lib/passkey/add'
 import { requireFreshSession } from '@/lib/session/fresh'
 import type { Texts } from '@/lib/texts/en'
 import { PasskeyStep } from './passkey-step'
@@ -17,7 +17,7 @@ export async function prepareRegistration(
   headers: Headers,
 ): Promise<Registration['options'] | string> {
   const prepare = async () => {
-    const { startRegistration } = await import('@/lib/passkey/change')
+    const { startRegistration } = await import('@/lib/passkey/add')
     const { options } = await startRegistration(await requireFreshSession(headers))
     return options
   }

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as routes from '../../lib/contract/routes'
-import {
-  removeAllPasskeys,
-  removePasskey,
-  startRegistration,
-} from '../../lib/passkey/change'
+import { startRegistration } from '../../lib/passkey/add'
+import { removeAllPasskeys, removePasskey } from '../../lib/passkey/manage'
 import { resetPassword } from '../../lib/password/reset'
 import { env } from '../../lib/settings/env'
 import { activateDomains } from '../../lib/sso/manage/activate'

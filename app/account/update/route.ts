@@ -118,7 +118,7 @@ async function changePasskey(
 ): Promise<string> {
   if (!env().PASSKEYS) return '/account'
 
-  const { removePasskey, renamePasskey } = await import('@/lib/passkey/change')
+  const { removePasskey, renamePasskey } = await import('@/lib/passkey/manage')
   if (name !== null) {
     await renamePasskey(session, { passkeyId, name })
     return '/account?done=passkeyRenamed'

@@ -25,13 +25,9 @@ import {
   retryLater,
   retryNow,
 } from '../../../lib/mail/outbox'
-import {
-  addPasskey,
-  removePasskey,
-  renamePasskey,
-  startRegistration,
-} from '../../../lib/passkey/change'
+import { addPasskey, startRegistration } from '../../../lib/passkey/add'
 import { findSignals, listPasskeys } from '../../../lib/passkey/list'
+import { removePasskey, renamePasskey } from '../../../lib/passkey/manage'
 import { makeSignInOptions, signInWithPasskey } from '../../../lib/passkey/sign-in'
 import { releaseAttempt } from '../../../lib/password/attempts'
 import { canChangePassword, changePassword } from '../../../lib/password/change'

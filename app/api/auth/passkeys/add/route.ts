@@ -1,6 +1,6 @@
 import { userRoute } from '@/app/api/auth/user-route'
 import { operations } from '@/lib/contract/operations'
-import { addPasskey } from '@/lib/passkey/change'
+import { addPasskey } from '@/lib/passkey/add'
 import { describePasskey } from '@/lib/passkey/list'
 import { requireRefreshCookie } from '@/lib/session/fresh'
 

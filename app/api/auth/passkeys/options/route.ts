@@ -1,6 +1,6 @@
 import { userRoute } from '@/app/api/auth/user-route'
 import { operations } from '@/lib/contract/operations'
-import { startRegistration } from '@/lib/passkey/change'
+import { startRegistration } from '@/lib/passkey/add'
 import { requireFreshSession } from '@/lib/session/fresh'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = userRoute(

@@ -1,5 +1,5 @@
-import { type Caller, unknownCaller } from '../contract/caller'
-import { ApiError, invalid } from '../contract/errors'
+import type { Caller } from '../contract/caller'
+import { ApiError } from '../contract/errors'
 import { maxPasskeys, passkeyPromptMs } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
@@ -8,7 +8,7 @@ import { notice } from '../mail/outbox'
 import { findFactor, isUnchanged, type UserWithFactor } from '../second-factor/find'
 import type { LiveSession } from '../session/find'
 import { repetitionSeconds } from '../session/repetition'
-import { endAllSessions, lockUsers } from '../session/revoke'
+import { lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
 import { makeChallenge, readChallenge, registrationPurpose } from './challenge'
 import { findPasskeys, makeUserHandle, type Passkey } from './list'
@@ -171,78 +171,4 @@ async function requireRepetition(
 
   const check = count >= maxPasskeys ? 'passkey_limit' : 'user_changed'
   throw new ApiError('PASSKEY_CONFLICT', { check })
-}
-
-const isUuid = (text: string) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)
-
-/**
- * Gives a passkey of a user another name of 1 to 60 characters. Ignores the ID of any
- * other passkey. Throws VALIDATION_ERROR.
- */
-export async function renamePasskey(
-  { userId }: LiveSession,
-  { passkeyId, name }: { passkeyId: string; name: string },
-): Promise<void> {
-  const trimmed = name.trim()
-  if (!/^[^\p{Cc}\p{Cs}]{1,60}$/u.test(trimmed))
-    throw invalid(['name'], 'invalid_name', 'Enter a name of 1 to 60 characters.')
-  if (!isUuid(passkeyId)) return
-
-  await prisma().passkey.updateMany({
-    where: { id: passkeyId, userId },
-    data: { name: trimmed },
-  })
-}
-
-/**
- * Removes a passkey of a session's user, ends all other sessions, and queues a notice.
- * Ignores the ID of any other passkey.
- */
-export async function removePasskey(
-  { userId, sessionId }: LiveSession,
-  { passkeyId }: { passkeyId: string },
-  caller: Caller,
-): Promise<void> {
-  if (!isUuid(passkeyId)) return
-
-  const isRemoved = Prisma.sql`id = ${passkeyId}::uuid AND user_id = ${userId}::uuid`
-  await transaction(async (tx) => {
-    await lockUsers(tx, [userId])
-    await tx.$executeRaw(removal(isRemoved, caller, sessionId))
-  })
-}
-
-/**
- * Removes all passkeys of a user and ends all sessions, for an operator. Returns how many
- * sessions ended, or null if the user had no passkey.
- */
-export async function removeAllPasskeys(
-  userId: string,
-  language: string,
-): Promise<number | null> {
-  return transaction(async (tx) => {
-    await lockUsers(tx, [userId])
-    const count = await tx.passkey.count({ where: { userId } })
-    const isRemoved = Prisma.sql`user_id = ${userId}::uuid`
-    return count > 0
-      ? tx.$executeRaw(removal(isRemoved, { ...unknownCaller, language }))
-      : null
-  })
-}
-
-/**
- * Returns a statement that deletes passkeys of one user and, if there were any, ends
- * sessions. Its row count is the number of ended sessions. Lock order: user, passkey,
- * session, email.
- */
-function removal(
-  isRemoved: Prisma.Sql,
-  caller: Caller,
-  spared: string | null = null,
-): Prisma.Sql {
-  const user = Prisma.sql`(SELECT user_id FROM removed LIMIT 1)`
-  return Prisma.sql`
-    WITH removed AS (DELETE FROM passkeys WHERE ${isRemoved} RETURNING user_id),
-      ${endAllSessions(user, spared)}, ${notice('passkey-removed', user, caller)}
-    SELECT id FROM revoked`
 }
