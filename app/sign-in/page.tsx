@@ -16,7 +16,6 @@ import { createStartPath, findConnection, listSignInChoices } from '@/lib/sso/co
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
 import continueScript from '../_ui/inline/continue.inline.js?raw'
-import { PasskeySignInForm } from './passkey-sign-in-form'
 import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
 
@@ -210,9 +209,8 @@ function SignIn({
   }
   const rejection = Object.entries(rejections).find(([name]) => name === error)?.[1]
 
-  const Form = passkey ? PasskeySignInForm : SignInForm
   const form = (
-    <Form
+    <SignInForm
       {...{ app, language, shared, next, emailFirst, passkey }}
       email={email ?? readLoginHint(next)}
       texts={signIn}

@@ -10,7 +10,7 @@ import { cleanEmail } from '@/lib/contract/typed-text'
 import { forgotPasswordPageUrl, signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 import { chooseNext } from './choose-next'
-import type { Passkey, PasskeySettings } from './passkey'
+import { Passkey, type PasskeySettings } from './passkey'
 
 type Properties = PageTexts & {
   texts: Texts['signIn']
@@ -31,7 +31,6 @@ type Properties = PageTexts & {
   /** Where guests ask for a link to their connection. Null without a mail server. */
   mailLinkUrl: string | null
   passkey: PasskeySettings | null
-  PasskeyButton?: typeof Passkey
 }
 
 /** What the form asks for. The stage `password` follows `email`. */
@@ -45,7 +44,7 @@ type FormState = ReturnType<typeof useForm>
  */
 export function SignInForm(properties: Properties) {
   const { app, language, texts, shared, passwordTexts, next, email } = properties
-  const { passkey, PasskeyButton } = properties
+  const { passkey } = properties
   const { form, stage, enter, submit } = useSignIn(properties)
   const asksPassword = stage !== 'email'
   const isKnownEmail = stage === 'password'
@@ -76,8 +75,8 @@ export function SignInForm(properties: Properties) {
         />
         {passwordTexts && showPassword(form, passwordTexts, properties, asksPassword)}
       </Form>
-      {passkey && PasskeyButton && (
-        <PasskeyButton {...passkey} form={form} destination={properties.destination} />
+      {passkey && (
+        <Passkey {...passkey} form={form} destination={properties.destination} />
       )}
       {showOtherWay(properties, asksPassword)}
       {showMailLink(properties, form)}

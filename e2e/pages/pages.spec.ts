@@ -524,7 +524,7 @@ test('the sign-in page loads only a small script of its own, with and without pa
   }
 
   console.log(`Own scripts of /sign-in, gzip, by PASSKEYS: ${JSON.stringify(sizes)}`)
-  expect(sizes.true).toBeLessThan(7_600)
+  expect(sizes.true).toBeLessThan(5_717 + 1_500)
 })
 
 test('a page that React renders again still has its styles', async ({ page }) => {
