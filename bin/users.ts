@@ -300,10 +300,8 @@ async function show(email: string, { json }: Json): Promise<void> {
       JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }),
     )
 
-  const by = details.disabledBy && `by the directory of ${details.disabledBy}`
-  console.log(
-    [user.email, user.id, ...describeState(user), ...(by ? [by] : [])].join('  '),
-  )
+  const { disabledBy: by } = details
+  console.log([user.email, user.id, ...describeState(user, by)].join('  '))
   console.log(
     `Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`,
   )
@@ -356,9 +354,14 @@ function describeWay({
   return device ? `${ways[method]}, ${device}` : ways[method]
 }
 
-function describeState({ disabledAt, ssoOnly }: User): string[] {
+/** `disabledBy`: the connection whose directory has disabled the user. */
+function describeState(
+  { disabledAt, ssoOnly }: User,
+  disabledBy: string | null = null,
+): string[] {
+  const by = disabledBy === null ? '' : ` by the directory of ${disabledBy}`
   return [
-    ...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []),
+    ...(disabledAt ? [`disabled since ${disabledAt.toISOString()}${by}`] : []),
     ...(ssoOnly ? ['SSO only'] : []),
   ]
 }

@@ -95,7 +95,7 @@ test('`users` shows who has disabled a user, and `disable` and `enable` overrule
 
   await deactivate()
   expect((await users('show', email)).stdout).toMatch(
-    new RegExp(`disabled since \\S+  by the directory of ${slug}\n`),
+    new RegExp(`disabled since \\S+ by the directory of ${slug}  SSO only\n`),
   )
   const shown = JSON.parse((await users('show', email, '--json')).stdout)
   expect(shown.disabledBy).toBe(slug)

@@ -16,7 +16,8 @@ import { type Server, startServer } from '../support/servers/server'
 // Debian 12, sends none.
 
 const domain = `${randomUUID()}.example.org`
-const slugs = { ofSession: 'logout-of-session', ofSubject: 'logout-of-subject' }
+const run = randomBytes(4).toString('hex') // a worker restarts after a failure
+const slugs = { ofSession: `of-session-${run}`, ofSubject: `of-subject-${run}` }
 
 let server: Server
 let site: Awaited<ReturnType<typeof startSite>>
@@ -53,6 +54,9 @@ async function startSite(app: string) {
     clients,
     cookies: { keys: [randomBytes(32).toString('base64url')] },
     pkce: { required: () => true },
+    // its own dispatcher connects to no loopback address
+    fetch: (url, options) =>
+      fetch(url, { ...options, dispatcher: undefined } as RequestInit),
     features: {
       devInteractions: { enabled: false },
       backchannelLogout: { enabled: true },
