@@ -1,7 +1,13 @@
 import type { z } from 'zod'
 import type { Caller } from '../contract/caller'
 import type { Check } from '../contract/checks'
-import { ApiError, type ErrorCode, errors, oauthErrorName } from '../contract/errors'
+import {
+  ApiError,
+  type ErrorCode,
+  errors,
+  oauthErrorName,
+  retrySeconds,
+} from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
@@ -346,7 +352,7 @@ const errorHeaders: Partial<Record<ErrorCode, Record<string, string>>> = {
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
   CLIENT_INVALID: { 'WWW-Authenticate': 'Basic realm="OpenID clients"' }, // RFC 6749 §5.2
-  SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
+  SERVICE_UNAVAILABLE: { 'Retry-After': String(retrySeconds) },
 }
 
 /** Returns the error to respond with, for anything that was thrown. */
