@@ -103,6 +103,7 @@ const providerPackages = [
   ...['python3-social-django', 'python3-jose'],
   ...['ruby-omniauth-openid-connect', 'ruby-rack', 'ruby-webrick'],
   ...['golang-go', 'golang-github-coreos-go-oidc-dev'],
+  'systemd', // for systemd-analyze
 ]
 
 /**
