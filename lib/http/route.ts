@@ -208,7 +208,7 @@ async function answer<Route extends Definition>(
   body: Promise<Body<Route>> | null,
   call: Omit<Call<Route>, 'params' | 'body'>,
 ): Promise<{ response: Response; error: ApiError | null }> {
-  const { request, requestId, presented } = call
+  const { request, presented } = call
 
   try {
     if (!verdict.allowed)
@@ -229,7 +229,7 @@ async function answer<Route extends Definition>(
     return { response, error: null }
   } catch (thrown) {
     const error = toApiError(thrown)
-    return { response: errorResponse(error, requestId, definition), error }
+    return { response: errorResponse(error, call, definition), error }
   }
 }
 
@@ -347,8 +347,6 @@ export function seeOther(location: string): Response {
 }
 
 const errorHeaders: Partial<Record<ErrorCode, Record<string, string>>> = {
-  // otherwise, the server would read the rest of the body
-  PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
   CLIENT_INVALID: { 'WWW-Authenticate': 'Basic realm="OpenID clients"' }, // RFC 6749 §5.2
@@ -363,7 +361,7 @@ function toApiError(thrown: unknown): ApiError {
 
 function errorResponse(
   error: ApiError,
-  requestId: string,
+  { request, requestId }: { request: Request; requestId: string },
   definition: Definition,
 ): Response {
   const { code, message, details } = error
@@ -371,6 +369,7 @@ function errorResponse(
   const headers = {
     ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
     ...errorHeaders[code],
+    ...(code === 'PAYLOAD_TOO_LARGE' && !isDiscarded(request) && { Connection: 'close' }),
     ...(definition.form && acceptForm[code]),
     ...(isInvalidToken(error, definition) && invalidTokenHeaders),
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
@@ -381,6 +380,18 @@ function errorResponse(
     : { ok: false, code, message, requestId, issues, outcome, ...challenge }
 
   return Response.json(body, { status: errors[code].status, headers })
+}
+
+/** Larger bodies are not read to their end, and their connection is closed. */
+const maxDiscardedBytes = 1024 * 1024
+
+/**
+ * Whether the server reads the rest of a body that is too large. Otherwise, Apache and
+ * Caddy respond with 502 if the connection closes while they send the body.
+ */
+function isDiscarded({ headers }: Request): boolean {
+  const bytes = Number(headers.get('content-length'))
+  return bytes > 0 && bytes <= maxDiscardedBytes
 }
 
 const acceptForm: Partial<Record<ErrorCode, Record<string, string>>> = {

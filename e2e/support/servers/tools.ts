@@ -104,6 +104,7 @@ const providerPackages = [
   ...['ruby-omniauth-openid-connect', 'ruby-rack', 'ruby-webrick'],
   ...['golang-go', 'golang-github-coreos-go-oidc-dev'],
   'systemd', // for systemd-analyze
+  ...['apache2-bin', 'varnish'],
 ]
 
 /**
