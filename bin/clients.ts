@@ -5,10 +5,12 @@ import { lifetimes } from '../lib/contract/lifetimes'
 import { UsageError } from '../lib/usage-error'
 import {
   collect,
+  confirm,
   newProgram,
   printIssuedSecret,
   readSeconds,
   runCommand,
+  yesOption,
 } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
@@ -197,8 +199,15 @@ async function enable(slug: string): Promise<void> {
   console.log(`Enabled ${slug}.`)
 }
 
-async function remove(slug: string): Promise<void> {
-  await clients.removeClient(await requireClient(slug))
+async function remove(slug: string, given: { yes?: true }): Promise<void> {
+  const client = await requireClient(slug)
+  const secrets = await clients.countLiveSecrets(client)
+  await confirm(
+    `This removes ${slug}: users can no longer sign in at ${client.redirectUris.join(', ')}. Live secrets: ${secrets}. It can’t be undone.`,
+    given,
+  )
+
+  await clients.removeClient(client)
   console.log(`Removed ${slug}.`)
 }
 
@@ -312,6 +321,7 @@ program
 program
   .command('remove <slug>')
   .description('deletes a client with its secrets')
+  .option(...yesOption)
   .action(withDatabaseAsOwner(remove))
 
 program

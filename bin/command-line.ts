@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 import { buffer } from 'node:stream/consumers'
 import { Command, CommanderError } from 'commander'
 import { z } from 'zod'
@@ -29,6 +30,30 @@ export function readSeconds(option: string, text: string): number {
     throw new UsageError(`${option} “${text}” is not a time, such as 30m, 12h or 7d.`)
 
   return Number(amount) * secondsByUnit[unit as keyof typeof secondsByUnit]
+}
+
+/** The option of commands that delete something, for `confirm`. */
+export const yesOption = ['--yes', 'asks no question in a terminal'] as const
+
+/**
+ * If stdin is a terminal, prints to stderr what a command is about to do, and asks whether
+ * to do it, unless the option --yes is given. Throws Error unless the answer is y or yes.
+ */
+export async function confirm(effect: string, { yes }: { yes?: true }): Promise<void> {
+  if (!process.stdin.isTTY) return
+
+  console.error(effect)
+  if (yes) return
+
+  process.stderr.write('Continue? [y/N] ')
+  const answer = await readLine()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.')
+}
+
+/** Returns the next line of stdin, or '' at its end. */
+async function readLine(): Promise<string> {
+  for await (const line of createInterface({ input: process.stdin })) return line
+  return ''
 }
 
 type IssuedSecret = {

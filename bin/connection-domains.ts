@@ -20,7 +20,10 @@ import { reportEnded } from './command-line'
 const command = 'npm run connections --'
 
 /** Returns the domains of a connection with their states, such as `example.com (live)`. */
-export function listDomains({ domains, trialDomains }: ListedConnection): string {
+export function listDomains({
+  domains,
+  trialDomains,
+}: Pick<ListedConnection, 'domains' | 'trialDomains'>): string {
   const states = [
     ...domains.map((domain) => `${domain} (live)`),
     ...trialDomains.map((domain) => `${domain} (trial)`),

@@ -18,7 +18,15 @@ import type {
 import { ProviderUrl } from '../lib/sso/urls'
 import { divideTime } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
-import { collect, newProgram, readInput, reportEnded, runCommand } from './command-line'
+import {
+  collect,
+  confirm,
+  newProgram,
+  readInput,
+  reportEnded,
+  runCommand,
+  yesOption,
+} from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
@@ -460,8 +468,13 @@ async function disable(slug: string): Promise<void> {
   await reportWithoutWayIn(connection, connection.allowPasswords)
 }
 
-async function remove(slug: string): Promise<void> {
+async function remove(slug: string, given: { yes?: true }): Promise<void> {
   const connection = await requireStored(slug)
+  await confirm(
+    `This removes ${slug}, and ends its sessions. Users linked to it: ${connection.users}. Domains: ${listDomains(connection)}. It can’t be undone.`,
+    given,
+  )
+
   const disabled = await countDisabled(connection)
   const ended = await connections.removeConnection(connection)
   reportEnded(`Removed ${slug}.`, ended)
@@ -694,6 +707,7 @@ program
 program
   .command('remove <slug>')
   .description('deletes a connection, and the links of its users to it')
+  .option(...yesOption)
   .action(withDatabaseAsOwner(remove))
 
 runCommand(program)

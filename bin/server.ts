@@ -21,6 +21,7 @@ import { prepareProcess } from './server/process'
 import { findProblem, sanitizeRequest } from './server/request'
 import { forbidTransform, reject } from './server/response'
 import { type Activity, stopOnSignals } from './server/stop'
+import { describeVersion } from './server/version'
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -52,7 +53,7 @@ async function serve(dev: boolean): Promise<void> {
 
   await once(server.listen({ port, host, backlog: 1_024 }), 'listening')
 
-  console.log(`Listening on http://localhost:${port}`)
+  console.log(`Listening on http://localhost:${port} (${describeVersion(dir)})`)
   process.send?.('listening') // for tests and the benchmark
 }
 

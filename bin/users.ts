@@ -4,13 +4,15 @@ import { emailDomain } from '../lib/contract/email-address'
 import { env, sendsMail } from '../lib/settings/env'
 import type { ListedConnection } from '../lib/sso/manage/connections'
 import { UsageError } from '../lib/usage-error'
-import type { User, UserSession } from '../lib/user/user'
+import type { ListedUser, User, UserSession } from '../lib/user/user'
 import {
   checkAddress,
+  confirm,
   newProgram,
   readInput,
   reportEnded,
   runCommand,
+  yesOption,
 } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
@@ -51,17 +53,22 @@ async function allowPassword(
   if ((given.domain === undefined) === (email === undefined))
     throw new UsageError('Name an EMAIL or a --domain.')
 
-  const domain = parseDomain(given.domain?.trim() ?? '')
-  if (domain === null && !email)
-    throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
-
-  const whom = domain ? { domain } : { userId: (await requireUser(email!)).id }
+  const whom = email
+    ? { userId: (await requireUser(email)).id }
+    : { domain: readDomain(given.domain!) }
   const changed = await users.allowPassword(whom, !given.undo)
 
   const who = given.undo
     ? 'Users who are no longer exempt from SSO'
     : 'Users who may now have a password'
   console.log(`${who}: ${changed}.`)
+}
+
+/** Returns a domain in ASCII. Throws UsageError for another text. */
+function readDomain(text: string): string {
+  const domain = parseDomain(text.trim())
+  if (domain) return domain
+  throw new UsageError(`“${text}” is not a domain, like example.com.`)
 }
 
 async function disable(email: string): Promise<void> {
@@ -125,8 +132,9 @@ async function removePasskeys(email: string, { language }: Language): Promise<vo
   if (sendsMail()) await sendDueMails(30_000)
 }
 
-async function remove(email: string): Promise<void> {
+async function remove(email: string, given: { yes?: true }): Promise<void> {
   const user = await requireUser(email)
+  await confirm(await describeDeletion(user), given)
   const { sessions, identities } = await users.deleteUser(user.id)
   reportEnded(
     `Deleted ${user.email}. Links to identity providers: ${identities}.`,
@@ -139,6 +147,18 @@ async function remove(email: string): Promise<void> {
   console.log(
     'A connection that provisions adds the user again at the next sign-in: remove the person there first.',
   )
+}
+
+async function describeDeletion(user: User): Promise<string> {
+  const details = await users.detailsOfUser(user.id)
+  const live = details.sessions.filter(({ isLive }) => isLive)
+  const parts = [
+    `live sessions: ${live.length}`,
+    `links to identity providers: ${details.identities.length}`,
+    ...(details.hasPassword ? ['a password'] : []),
+    ...(details.secondFactor ? ['a second factor'] : []),
+  ]
+  return `This deletes ${user.email} with ${parts.join(', ')}. It can’t be undone.`
 }
 
 async function importFile(file: string): Promise<void> {
@@ -277,17 +297,31 @@ function forgotPasswordUrl(): string {
   return new URL(FORGOT_PASSWORD_URL, PUBLIC_URL).href
 }
 
-async function list({ json }: Json): Promise<void> {
-  let page: User[]
+type Filter = Json & { domain?: string; withoutSecondFactor?: true }
+
+async function list({ json, domain, withoutSecondFactor }: Filter): Promise<void> {
+  const ofDomain = domain === undefined ? null : readDomain(domain)
+  let page: ListedUser[]
   let after = ''
   do {
-    page = await users.listUsers(after, pageSize)
-    for (const user of page)
-      console.log(
-        json ? JSON.stringify(user) : [user.email, ...describeState(user)].join('  '),
-      )
+    page = await users.listUsers(after, pageSize, ofDomain)
+    for (const user of page) {
+      if (withoutSecondFactor && user.hasSecondFactor) continue
+      console.log(json ? JSON.stringify(user) : summarize(user))
+    }
     after = page.at(-1)?.email ?? after
   } while (page.length === pageSize && process.stdout.writable)
+}
+
+function summarize(user: ListedUser): string {
+  const { email, hasSecondFactor, connections, lastSignIn } = user
+  const extras = [
+    hasSecondFactor && 'second factor',
+    connections.length > 0 && `linked to ${connections.join(', ')}`,
+    lastSignIn &&
+      `last sign-in ${lastSignIn.createdAt.toISOString()}, ${describeWay(lastSignIn)}`,
+  ]
+  return [email, ...describeState(user), ...extras.filter(Boolean)].join('  ')
 }
 
 async function show(email: string, { json }: Json): Promise<void> {
@@ -393,6 +427,7 @@ program
   .description(
     'deletes the user, with sessions, password and links to identity providers',
   )
+  .option(...yesOption)
   .action(withDatabaseAsOwner(remove))
 
 program
@@ -433,7 +468,11 @@ program
 
 program
   .command('list')
-  .description('lists all users, and marks who is disabled or may only use SSO')
+  .description(
+    'lists users, with their state, second factor, connections, and last sign-in of the past two weeks',
+  )
+  .option('--domain <domain>', 'only users with an email address of this domain')
+  .option('--without-second-factor', 'only users who have none')
   .option('--json', 'one object per line')
   .action(withDatabaseAsOwner(list))
 

@@ -6,10 +6,12 @@ import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import {
   collect,
+  confirm,
   newProgram,
   printIssuedSecret,
   readSeconds,
   runCommand,
+  yesOption,
 } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
@@ -140,8 +142,16 @@ async function enable(slug: string): Promise<void> {
   console.log(`Enabled ${slug}.`)
 }
 
-async function remove(slug: string): Promise<void> {
-  await widgets.removeWidget(await requireWidget(slug))
+async function remove(slug: string, given: { yes?: true }): Promise<void> {
+  const widget = await requireWidget(slug)
+  const tokens = await widgets.countLiveTokens(widget)
+  const pages = widget.origins.join(', ') || 'none'
+  await confirm(
+    `This removes ${slug}. Origins whose pages use it: ${pages}. Live tokens: ${tokens}. It can’t be undone.`,
+    given,
+  )
+
+  await widgets.removeWidget(widget)
   console.log(`Removed ${slug}. ${jwts}`)
 }
 
@@ -206,6 +216,7 @@ program
 program
   .command('remove <slug>')
   .description('deletes a widget with its origins and tokens')
+  .option(...yesOption)
   .action(withDatabaseAsOwner(remove))
 
 program

@@ -36,7 +36,8 @@ bindings.__wbg_set_wasm(instance.exports)
 ;(instance.exports.__wbindgen_start as () => void)()
 
 /**
- * Applies the pending migrations and returns their names. Waits for a concurrent run.
+ * Applies the pending migrations and returns their names. Passes the progress and the
+ * warnings of the migrations to `report`. Waits for a concurrent run.
  * Throws if a migration fails, has failed before, or was edited. Records migrations like
  * `prisma migrate deploy`, which can't create ascii_domains.
  */
@@ -44,7 +45,8 @@ export async function applyMigrations(
   url: string,
   report: (progress: string) => void = () => {},
 ): Promise<string[]> {
-  const connection = openConnection(url, report)
+  const warnings: string[] = []
+  const connection = openConnection(url, (warning) => warnings.push(warning))
   try {
     await lock(connection, report)
     const engine = await startEngine(connection)
@@ -62,8 +64,36 @@ export async function applyMigrations(
   } catch (error) {
     throw new Error(describe(error as Error & { code?: string }), { cause: error })
   } finally {
+    for (const line of countByDomain(warnings)) report(line)
     await connection.end()
   }
+}
+
+/**
+ * Returns the warnings of migrations, with one line per domain in place of one per user
+ * who lost the password.
+ */
+function countByDomain(warnings: string[]): string[] {
+  const counts = new Map<string, number>()
+  const others: string[] = []
+
+  for (const warning of warnings) {
+    const email = /^(.+@.+) can no longer use a password\./.exec(warning)?.[1]
+    if (!email) {
+      others.push(warning)
+      continue
+    }
+
+    const domain = emailDomain(email)
+    counts.set(domain, (counts.get(domain) ?? 0) + 1)
+  }
+
+  const lines = [...counts].map(
+    ([domain, count]) =>
+      `${domain}: users who can no longer use a password: ${count}. To allow it: npm run users -- allow-password --domain ${domain}`,
+  )
+
+  return [...others, ...lines.sort()]
 }
 
 function readMigrations() {
@@ -154,7 +184,7 @@ export async function draftMigration(url: string): Promise<string> {
  * Opens a single connection, because it owns the advisory lock. Removes the statement
  * timeout of the service.
  */
-function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
+function openConnection(url: string, warn: (line: string) => void = () => {}): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: 1,
@@ -164,7 +194,7 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
     keepAlive: true,
     onConnect: async (client) => {
       client.on('notice', ({ severity, message }) => {
-        if (severity === 'WARNING') report(message!) // from a migration
+        if (severity === 'WARNING') warn(message!) // from a migration
       })
       await client.query('SET statement_timeout = 0')
     },

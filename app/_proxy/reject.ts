@@ -1,6 +1,7 @@
 import { type NextRequest, NextResponse } from 'next/server'
 import { substitutePage } from '@/lib/brand/substitute-page'
 import type { Check } from '@/lib/contract/checks'
+import { readRetrySeconds } from '@/lib/database/errors'
 import { readAddress } from '@/lib/http/address'
 import { movedToHeader, urlAtPublicHost } from '@/lib/http/public-host'
 import { countRequest } from '@/lib/http/rate-limit/limit'
@@ -67,7 +68,7 @@ async function rejectWithoutDatabase(
   } catch (error) {
     const html = substitutePage('unavailablePage', headers, nonce)
     const line = { method, status: 503, cause: describeCause(error) }
-    return substitute(html, 'SERVICE_UNAVAILABLE', line, 5)
+    return substitute(html, 'SERVICE_UNAVAILABLE', line, readRetrySeconds(error))
   }
 }
 

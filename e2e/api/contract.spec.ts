@@ -104,6 +104,20 @@ for (const route of routes) {
       expect(response).toMatch(/^connection: close\r$/im)
     })
 
+    test('keeps the connection after a 413 for a body of up to 1 MiB', async ({
+      url,
+    }) => {
+      const size = 1024 * 1024
+      const head = `POST ${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`
+      const next =
+        'GET /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+      const responses = await sendBytes(url, head + 'x'.repeat(size) + next)
+      expect(responses.match(/^HTTP\/1.1 \d+/gm)).toEqual([
+        'HTTP/1.1 413',
+        'HTTP/1.1 200',
+      ])
+    })
+
     test('sends 415 for anything except uncompressed JSON in UTF-8', async ({ url }) => {
       const forms = [
         'text/plain',

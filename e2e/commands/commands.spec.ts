@@ -177,7 +177,7 @@ test.describe('npm run users', () => {
     const disabled = await users('disable', user.email.toUpperCase())
     expect(disabled.stdout).toContain(`Disabled ${user.email}. Sessions ended: 1.\n`)
     const [, since] = (await users('list')).stdout.match(
-      new RegExp(`^${user.email}  disabled since (\\S+)$`, 'm'),
+      new RegExp(`^${user.email}  disabled since (\\S+)  last sign-in `, 'm'),
     )!
     // the time is not shifted by a time zone
     expect(Math.abs(Date.now() - Date.parse(since!))).toBeLessThan(15 * 60_000)
@@ -350,6 +350,10 @@ test.describe('npm run users', () => {
       user.id,
     ])
     expect(row).toEqual({ email: stored, email_domain: 'xn--bcher-kva.example' })
+
+    // there is no mail server, which would send a queued notice days later
+    expect(renamed.stdout).toContain('No mail server is set up: tell the user.\n')
+    expect(await sql('SELECT 1 FROM mails WHERE user_id = $1', [user.id])).toEqual([])
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
   })
 

@@ -190,15 +190,12 @@ test('in a database of an earlier version, decides by domain who may use a passw
   for (const name of later) renameSync(copy + name, folder + name)
   const { code, stderr } = await runMigrate()
   expect(code, stderr).toBe(0)
-  const closed = [
-    '@acme.example',
-    '@bu\u0308cher.example',
-    '@bücher.example',
-    '@off.example',
-  ].map((domain) => `ada${domain}`)
-  const lost = (email: string) =>
-    `${email} can no longer use a password. To allow it: npm run users -- allow-password ${email}\n`
-  expect(stderr.split(/(?<=\n)/).sort()).toEqual(closed.map(lost).sort())
+  // ada, in each domain. Both forms of the domain in Unicode are one domain
+  const lost = (domain: string, count: number) =>
+    `${domain}: users who can no longer use a password: ${count}. To allow it: npm run users -- allow-password --domain ${domain}\n`
+  expect(stderr).toBe(
+    lost('acme.example', 1) + lost('off.example', 1) + lost('xn--bcher-kva.example', 2),
+  )
   const never = `SELECT email FROM users WHERE password_policy = 'never' ORDER BY email COLLATE "C"`
   expect((await database.sql(never)).map(({ email }) => email)).toEqual([
     'only@bucher.example',

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { project } from '../../bin/dev/local'
 import { expect, postTo, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/servers/server'
@@ -14,6 +16,19 @@ const remaining = (headers: Headers) =>
   Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
 const healthRequest = (address: string) =>
   `GET /api/health HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
+
+test('the start line has the version and its last migration', async () => {
+  const server = await startServer()
+  await server.stop()
+  const { version } = JSON.parse(readFileSync(`${project}package.json`, 'utf8'))
+  const last = readdirSync(`${project}prisma/migrations`)
+    .filter((name) => /^\d/.test(name))
+    .sort()
+    .at(-1)
+  expect(server.output()).toContain(
+    `Listening on ${server.url} (version ${version}, last migration ${last})\n`,
+  )
+})
 
 for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
   test(`HOST=${host}: renders pages for any forwarded host, and the server sends no request to itself`, async () => {

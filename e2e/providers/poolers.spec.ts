@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import * as routes from '../../lib/contract/routes'
 import {
@@ -23,7 +24,11 @@ import { freePort, startServer } from '../support/servers/server'
 
 type Stoppable = { stop: () => Promise<void> }
 type Pooler = Stoppable & { url: string }
-type StartPooler = (databaseUrl: string, poolSize?: number) => Promise<Pooler>
+/** `more`: lines of the configuration. */
+type StartPooler = (
+  databaseUrl: string,
+  given?: { poolSize?: number; more?: string },
+) => Promise<Pooler>
 
 const started: Stoppable[] = []
 test.afterEach(async () => {
@@ -35,7 +40,10 @@ function stopLater<Each extends Stoppable>(each: Each): Each {
   return each
 }
 
-const startPgBouncer: StartPooler = async (databaseUrl, poolSize = 3) => {
+const startPgBouncer: StartPooler = async (
+  databaseUrl,
+  { poolSize = 3, more = '' } = {},
+) => {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl)
   const login = `user=${username}${password && ` password=${password}`}`
   return startPooler(
@@ -48,13 +56,14 @@ unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 default_pool_size = ${poolSize}
+${more}
 `,
     (file) => ['/usr/sbin/pgbouncer', '-u', 'nobody', file],
     (poolerPort) => `postgresql://app:any@127.0.0.1:${poolerPort}/auth`,
   )
 }
 
-const startPgpool: StartPooler = async (databaseUrl) => {
+const startPgpool: StartPooler = async (databaseUrl, { more = '' } = {}) => {
   const { hostname, port } = new URL(databaseUrl)
   return startPooler(
     (poolerPort, folder) => `
@@ -72,6 +81,7 @@ backend_flag0 = 'DISALLOW_TO_FAILOVER'
 failover_on_backend_error = off
 num_init_children = 12
 allow_clear_text_frontend_auth = on
+${more}
 `,
     (file) => ['/usr/sbin/pgpool', '-n', '-f', file],
     (poolerPort) => {
@@ -138,7 +148,7 @@ test('PgBouncer in transaction mode: 40 exchanges and several resets succeed', a
 })
 
 test('PgBouncer without DATABASE_POOLED: ready fails, and the log names the setting', async () => {
-  const pooler = await startPgBouncer(process.env.DATABASE_URL!, 1)
+  const pooler = await startPgBouncer(process.env.DATABASE_URL!, { poolSize: 1 })
   // both prepare the same statement, on the only connection of the pooler
   const settings = { DATABASE_URL: pooler.url }
   const servers = [await start(settings), await start(settings)]
@@ -223,3 +233,121 @@ for (const [name, startIt] of [
       ])
   })
 }
+
+const codesOfRestart = 2_000
+
+/** Stores unused codes of one user, and returns them. */
+async function issueCodes(postgres: BreakablePostgres): Promise<string[]> {
+  const [user] = await newUsers(postgres.sql, 1)
+  const codes = Array.from({ length: codesOfRestart }, () =>
+    keepSecret(randomBytes(32).toString('base64url')),
+  )
+  await postgres.sql(
+    `INSERT INTO exchange_codes (code_hash, user_id, expires_at)
+     SELECT hash, $1, now() + interval '1 hour' FROM unnest($2::bytea[]) AS hash`,
+    [user!.id, codes.map((code) => createHash('sha256').update(code).digest())],
+  )
+  return codes
+}
+
+type Response = Awaited<ReturnType<typeof post>>
+type Sent = { code: string; response: Response }
+
+/** Exchanges codes, eight at a time, until `until` resolves. */
+async function exchangeUntil(
+  url: string,
+  codes: string[],
+  until: Promise<unknown>,
+): Promise<Sent[]> {
+  const sent: Sent[] = []
+  let isOver = false
+  const work = async () => {
+    while (!isOver && codes.length > 0) {
+      const code = codes.pop()!
+      sent.push({ code, response: await post(url + exchangePath, { code }) })
+      await sleep(20)
+    }
+  }
+  const workers = Array.from({ length: 8 }, work)
+  await until.finally(() => {
+    isOver = true
+  })
+  await Promise.all(workers)
+  return sent
+}
+
+const isUnknown = ({ response }: Sent) => response.body.outcome === 'unknown'
+
+for (const [name, startIt, more, seconds] of [
+  ['PgBouncer', startPgBouncer, 'server_login_retry = 1', '15'],
+  ['pgpool-II', startPgpool, '', '5'],
+] as const)
+  for (const [fault, stop] of [
+    ['restarts', (postgres: BreakablePostgres) => postgres.shutDown()],
+    ['crashes', (postgres: BreakablePostgres) => postgres.kill()],
+  ] as const)
+    test(`${name}: under load, while PostgreSQL ${fault}, every failure is a 503 with the right outcome and Retry-After`, async () => {
+      const postgres = stopLater(await startBreakablePostgres())
+      await postgres.sql(`ALTER ROLE app SET TimeZone = 'UTC'`)
+      const pooler = await startIt(postgres.url, { more })
+      const server = await start({ DATABASE_URL: pooler.url, DATABASE_POOLED: 'true' })
+      const codes = await issueCodes(postgres)
+
+      const restart = async () => {
+        await expect.poll(() => codes.length).toBeLessThan(codesOfRestart - 20)
+        await postgres.restartAfter(() => stop(postgres))
+        const isBack = () =>
+          post(server.url + exchangePath, { code: codes.pop()! }).then(
+            ({ status }) => status,
+          )
+        await expect.poll(isBack).toBe(200)
+      }
+      const sent = await exchangeUntil(server.url, codes, restart())
+
+      const failed = sent.filter(({ response }) => response.status !== 200)
+      expect(failed.length).toBeGreaterThan(8)
+      for (const { response } of failed)
+        expect([response.status, response.body.code]).toEqual([
+          503,
+          'SERVICE_UNAVAILABLE',
+        ])
+      const waits = failed.map(({ response }) => response.headers.get('retry-after')!)
+      expect([...new Set([...waits, seconds, '5'])].sort()).toEqual(
+        [...new Set([seconds, '5'])].sort(),
+      )
+      expect(waits).toContain(seconds)
+
+      // Nothing was changed, unless the outcome is unknown.
+      const unchanged = failed.filter((each) => !isUnknown(each))
+      expect(unchanged.length).toBeGreaterThan(0)
+      for (const { code } of unchanged.slice(0, 40))
+        expect((await post(server.url + exchangePath, { code })).status).toBe(200)
+    })
+
+for (const [name, startIt, more] of [
+  ['PgBouncer', startPgBouncer, 'max_client_conn = 5'],
+  ['pgpool-II', startPgpool, 'num_init_children = 5\nreserved_connections = 2'],
+] as const)
+  test(`${name}: with too many clients, a request is a 503 that changed nothing`, async ({
+    sql,
+  }) => {
+    const pooler = await startIt(process.env.DATABASE_URL!, { more })
+    const settings = { DATABASE_URL: pooler.url, DATABASE_POOLED: 'true' }
+    const server = await start({ ...settings, DATABASE_POOL_SIZE: '20' })
+    const users = await newUsers(sql, 20)
+    const codes = await Promise.all(users.map((user) => newCode(user)))
+    const exchange = (code: string) => post(server.url + exchangePath, { code })
+
+    const responses = await Promise.all(codes.map(exchange))
+    const failed = codes.filter((_, index) => responses[index]!.status !== 200)
+    expect(failed.length).toBeGreaterThan(0)
+    for (const { status, body, headers } of responses.filter(
+      ({ status }) => status !== 200,
+    ))
+      expect([status, body.outcome, headers.get('retry-after')]).toEqual([
+        503,
+        undefined,
+        '5',
+      ])
+    for (const code of failed) expect((await exchange(code)).status).toBe(200)
+  })

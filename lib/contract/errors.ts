@@ -227,6 +227,9 @@ export type Challenge = {
   methods: ('totp' | 'recovery-code')[]
 }
 
+/** The header `Retry-After` of a SERVICE_UNAVAILABLE without other `retryAfterSeconds`. */
+export const retrySeconds = 5
+
 type Details = {
   message?: string
   issues?: Issue[]

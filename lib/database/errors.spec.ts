@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { describeCause } from '../log/log'
-import { asUnavailable, NothingChanged } from './errors'
+import { asUnavailable, NothingChanged, readRetrySeconds } from './errors'
 
 const lost = new Error('Connection terminated unexpectedly')
 const verdictOf = (error: unknown) => [
@@ -84,4 +85,51 @@ test('an error of a pooler leaves the outcome unknown, unless the pooler never s
       ofPostgres('08P01', 'postgres', message),
     ])
       expect(verdictOf(error), message).toEqual(['SERVICE_UNAVAILABLE', undefined])
+})
+
+/** The rows of the table in docs/deploy.md, with the code of each cell in backticks. */
+function readTable() {
+  const document = readFileSync(new URL('../../docs/deploy.md', import.meta.url), 'utf8')
+  const [, section] = document.split('### Errors of the database')
+  const readCode = (cell: string) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!)
+  return [...section!.matchAll(/^\| `.*\|$/gm)].map(([line]) => {
+    const [, codes, messages, , outcome, seconds] = line
+      .split(' | ')
+      .flatMap((cell, at) => (at === 0 ? ['', cell] : cell.replace(/ \|$/, '')))
+    const named = readCode(messages!)
+    return {
+      codes: readCode(codes!),
+      messages: named.length > 0 ? named : ['any'],
+      outcome: outcome === 'unknown' ? 'unknown' : undefined,
+      seconds: Number(seconds),
+    }
+  })
+}
+
+test('docs/deploy.md has the outcome and Retry-After of each error of the database', () => {
+  const rows = readTable()
+  const sqlStates = rows.flatMap(({ codes }) => codes)
+  expect(sqlStates).toEqual(expect.arrayContaining(['08P01', 'XX000', '53300', '57P01']))
+  for (const { codes, messages, outcome, seconds } of rows)
+    for (const code of codes)
+      for (const message of messages)
+        for (const error of [
+          withCode(code, message),
+          ofPostgres(code, 'postgres', message),
+        ]) {
+          expect(verdictOf(error), `${code} ${message}`).toEqual([
+            'SERVICE_UNAVAILABLE',
+            outcome,
+          ])
+          expect(readRetrySeconds(error), `${code} ${message}`).toBe(seconds)
+        }
+})
+
+test('other errors of PgBouncer, and errors without a code, have the usual Retry-After', () => {
+  for (const message of ['about server login has been failing', 'server conn crashed?'])
+    expect(readRetrySeconds(withCode('08P01', message))).toBe(5)
+  expect(readRetrySeconds(new Error('the database did not respond in time'))).toBe(5)
+  const refused = withCode('08P01', 'server login has been failing, try again later')
+  expect(readRetrySeconds(new NothingChanged(refused))).toBe(15)
 })

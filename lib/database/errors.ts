@@ -1,4 +1,4 @@
-import { ApiError, outcomeUnknownMessage } from '../contract/errors'
+import { ApiError, outcomeUnknownMessage, retrySeconds } from '../contract/errors'
 import { driverMessage, errorCode } from '../log/error-code'
 
 /**
@@ -17,9 +17,12 @@ export class NothingChanged extends Error {
   }
 }
 
+/** For how long PgBouncer refuses statements after a failed login (`server_login_retry`). */
+const loginRetrySeconds = 15
+
 /**
  * Returns SERVICE_UNAVAILABLE if the database is unreachable, overloaded or too slow;
- * null for any other error.
+ * null for any other error. docs/deploy.md has a table of the errors.
  */
 export function asUnavailable(error: unknown): ApiError | null {
   const causes = listCauses(error)
@@ -37,11 +40,20 @@ export function asUnavailable(error: unknown): ApiError | null {
 
   return new ApiError('SERVICE_UNAVAILABLE', {
     ...(!nothingChanged && unknown),
+    ...(is(loginFailed) && { retryAfterSeconds: loginRetrySeconds }),
     cause: error,
   })
 }
 
+/** Returns the seconds for the header `Retry-After` of a page in place of another. */
+export function readRetrySeconds(error: unknown): number {
+  return asUnavailable(error)?.details.retryAfterSeconds ?? retrySeconds
+}
+
 const compile = (...patterns: string[]) => new RegExp(patterns.join('|'))
+// from PgBouncer: it tries to reach the server only every `server_login_retry`
+const loginFailed =
+  /^08P01 (server login has been failing|server login failed:|pgbouncer cannot connect to server)/
 const rolledBack = compile(
   'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
   'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
@@ -49,12 +61,12 @@ const rolledBack = compile(
   '\\b57014\\b', // statement_timeout
   // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown,
   // start-up, system, login
-  '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
+  '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28[0P]\\d{2})\\b',
   // from PgBouncer, before it passes a statement on. pgpool-II has such messages only for
   // clients that connect, so that they are NothingChanged.
   '^08P01 (no more connections allowed|client connections exceeded)', // too many clients
-  '^08P01 (server login has been failing|server login failed:)',
-  '^08P01 (pgbouncer cannot connect to server|client_login_timeout)', // unreachable
+  loginFailed.source,
+  '^08P01 client_login_timeout', // unreachable
   '^08P01 (query_wait_timeout|client_idle_timeout|server shutting down)$',
 )
 // 57P02: another PostgreSQL process crashed, perhaps just after this one committed.

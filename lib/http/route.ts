@@ -1,7 +1,13 @@
 import type { z } from 'zod'
 import type { Caller } from '../contract/caller'
 import type { Check } from '../contract/checks'
-import { ApiError, type ErrorCode, errors, oauthErrorName } from '../contract/errors'
+import {
+  ApiError,
+  type ErrorCode,
+  errors,
+  oauthErrorName,
+  retrySeconds,
+} from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
 import { describeCause, log } from '../log/log'
@@ -222,7 +228,7 @@ async function answer<Route extends Definition>(
   body: Promise<Body<Route>> | null,
   call: Omit<Call<Route>, 'params' | 'body'>,
 ): Promise<{ response: Response; error: ApiError | null }> {
-  const { request, requestId, presented } = call
+  const { request, presented } = call
 
   try {
     if (!verdict.allowed)
@@ -243,7 +249,7 @@ async function answer<Route extends Definition>(
     return { response, error: null }
   } catch (thrown) {
     const error = toApiError(thrown)
-    return { response: errorResponse(error, requestId, definition), error }
+    return { response: errorResponse(error, call, definition), error }
   }
 }
 
@@ -366,12 +372,10 @@ export function seeOther(location: string): Response {
 }
 
 const errorHeaders: Partial<Record<ErrorCode, Record<string, string>>> = {
-  // otherwise, the server would read the rest of the body
-  PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
   CLIENT_INVALID: { 'WWW-Authenticate': 'Basic realm="OpenID clients"' }, // RFC 6749 §5.2
-  SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
+  SERVICE_UNAVAILABLE: { 'Retry-After': String(retrySeconds) },
 }
 
 /** Returns the error to respond with, for anything that was thrown. */
@@ -382,7 +386,7 @@ function toApiError(thrown: unknown): ApiError {
 
 function errorResponse(
   error: ApiError,
-  requestId: string,
+  { request, requestId }: { request: Request; requestId: string },
   definition: Definition,
 ): Response {
   const { code, message, details } = error
@@ -390,6 +394,7 @@ function errorResponse(
   const headers: Record<string, string> = {
     ...(code === 'METHOD_NOT_ALLOWED' && { Allow: listMethods(definition).join(', ') }),
     ...errorHeaders[code],
+    ...(code === 'PAYLOAD_TOO_LARGE' && !isDiscarded(request) && { Connection: 'close' }),
     ...(definition.form && acceptForm[code]),
     ...(isInvalidToken(error, definition) && invalidTokenHeaders),
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
@@ -407,6 +412,18 @@ function errorResponse(
     : { ok: false, code, message, requestId, issues, outcome, ...challenge }
 
   return Response.json(body, { status: errors[code].status, headers })
+}
+
+/** Larger bodies are not read to their end, and their connection is closed. */
+const maxDiscardedBytes = 1024 * 1024
+
+/**
+ * Whether the server reads the rest of a body that is too large. Otherwise, Apache and
+ * Caddy respond with 502 if the connection closes while they send the body.
+ */
+function isDiscarded({ headers }: Request): boolean {
+  const bytes = Number(headers.get('content-length'))
+  return bytes > 0 && bytes <= maxDiscardedBytes
 }
 
 const acceptForm: Partial<Record<ErrorCode, Record<string, string>>> = {

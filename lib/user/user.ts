@@ -8,6 +8,7 @@ import {
   transaction,
 } from '../database/prisma'
 import { endSessionsOfUser } from '../session/revoke'
+import { sendsMail } from '../settings/env'
 
 const rowsAtOnce = 10_000
 
@@ -32,24 +33,81 @@ export async function findUserByEmail(email: string): Promise<User | null> {
   return user ?? null
 }
 
-/**
- * Returns up to `count` users whose email addresses sort after `after`, in that order.
- */
-export async function listUsers(after: string, count: number): Promise<User[]> {
-  return findUsers(Prisma.sql`email > ${after} ORDER BY email LIMIT ${count}`)
+/** How a session began. `connection` is a slug, or null if there was none or it was removed. */
+type Way = {
+  method: 'password' | 'passkey' | 'sso' | 'code'
+  connection: string | null
+  device: string | null
 }
 
-async function findUsers(where: Prisma.Sql): Promise<User[]> {
+/**
+ * A user in a list. `connections`: the slugs of those to which the user is linked.
+ * `lastSignIn`: null if no session is stored any more, about two weeks after the sign-in.
+ */
+export type ListedUser = User & {
+  hasPassword: boolean
+  hasSecondFactor: boolean
+  connections: string[]
+  lastSignIn: (Way & { createdAt: Date }) | null
+}
+
+/**
+ * Returns up to `count` users whose email addresses sort after `after`, in that order.
+ * `domain`: in ASCII and lower case. Null: users of all domains.
+ */
+export async function listUsers(
+  after: string,
+  count: number,
+  domain: string | null = null,
+): Promise<ListedUser[]> {
+  type Row = Omit<ListedUser, 'lastSignIn'> & {
+    lastSignIn: (Way & { createdAt: number }) | null
+  }
+  const ofDomain = domain
+    ? Prisma.sql`email_domain = ${domain} AND email > ${after}`
+    : Prisma.sql`email > ${after}`
+  const more = Prisma.sql`has_password AS "hasPassword",
+    second_factor_at IS NOT NULL AS "hasSecondFactor",
+    ARRAY(
+      SELECT slug FROM connections
+      WHERE id = ANY (ARRAY(SELECT connection_id FROM identities WHERE user_id = users.id))
+      ORDER BY slug) AS connections,
+    (
+      SELECT jsonb_build_object('createdAt', extract(epoch FROM created_at),
+        'method', ${sessionMethod}, 'connection', ${sessionConnection}, 'device', device)
+      FROM sessions WHERE user_id = users.id AND parent_id IS NULL
+      ORDER BY created_at DESC LIMIT 1) AS "lastSignIn"`
+
+  const rows = await findUsers<Row>(
+    Prisma.sql`${ofDomain} ORDER BY email LIMIT ${count}`,
+    more,
+  )
+
+  return rows.map(({ lastSignIn, ...user }) => ({
+    ...user,
+    lastSignIn: lastSignIn && {
+      ...lastSignIn,
+      createdAt: dateFromEpoch(lastSignIn.createdAt),
+    },
+  }))
+}
+
+/** Returns users with the columns of `User`, and with those in `more`. */
+async function findUsers<Row extends User>(
+  where: Prisma.Sql,
+  more?: Prisma.Sql,
+): Promise<Row[]> {
+  const columns = more ? Prisma.sql`, ${more}` : Prisma.empty
   const rows = await prisma().$queryRaw<
-    (Omit<User, 'disabledAt'> & { disabledAt: number | null })[]
+    (Omit<Row, 'disabledAt'> & { disabledAt: number | null })[]
   >`
-    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly"
+    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly"${columns}
     FROM users WHERE ${where}`
 
-  return rows.map((row) => ({
-    ...row,
-    disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt),
-  }))
+  return rows.map((row) => {
+    const disabledAt = row.disabledAt === null ? null : dateFromEpoch(row.disabledAt)
+    return { ...row, disabledAt } as Row
+  })
 }
 
 /**
@@ -136,8 +194,8 @@ export async function signOutUser(userId: string): Promise<number> {
 }
 
 /**
- * Changes a user's address, ends all sessions, and notifies both addresses. Null if
- * another user has `email`.
+ * Changes a user's address, ends all sessions, and, if there is a mail server, notifies
+ * both addresses. Null if another user has `email`.
  */
 export async function renameUser(
   user: User,
@@ -166,6 +224,8 @@ export async function changeAddress(
   await tx.mail.deleteMany({ where: { userId: id, dueAt: { not: null } } })
   await tx.$executeRaw`
     UPDATE users SET email = ${email}, email_domain = ${emailDomain(email)} WHERE id = ${id}`
+
+  if (!sendsMail()) return ended
 
   const notice = { kind: 'email-changed', userId: id, language }
   await tx.mail.createMany({ data: [notice, { ...notice, formerEmail }] })
@@ -201,26 +261,22 @@ async function deleteRejected(tx: Transaction, userId: string): Promise<void> {
       SELECT connection_id, issuer, subject FROM identities WHERE user_id = ${userId})`
 }
 
-/**
- * A session of the past weeks, possibly ended. `connection` is a slug, or null if there
- * was none or it was removed.
- */
+/** A session of the past weeks, possibly ended. */
 export type UserSession = Awaited<ReturnType<typeof sessionsOfUser>>[number]
+
+/** Expressions in a statement about `sessions`: the method and the connection of a `Way`. */
+const sessionMethod = Prisma.sql`
+  coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END)`
+const sessionConnection = Prisma.sql`
+  (SELECT slug FROM connections WHERE connections.id = connection_id)`
 
 /** Returns the sessions of a user, the newest first. Omits dashboards' sessions. */
 async function sessionsOfUser(userId: string) {
-  type Way = {
-    method: 'password' | 'passkey' | 'sso' | 'code'
-    connection: string | null
-    device: string | null
-  }
-
   type Row = { id: string; isLive: boolean; times: [number, number, number | null] } & Way
 
   const sessions = await prisma().$queryRaw<Row[]>`
     SELECT id, revoked_at IS NULL AND expires_at > now() AS "isLive", device,
-      coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END) AS method,
-      (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
+      ${sessionMethod} AS method, ${sessionConnection} AS connection,
       ARRAY[extract(epoch FROM created_at), extract(epoch FROM expires_at), extract(epoch FROM rotated_at)]::float8[] AS times
     FROM sessions WHERE user_id = ${userId} AND parent_id IS NULL ORDER BY created_at DESC`
 

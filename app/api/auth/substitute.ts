@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { substitutePage } from '@/lib/brand/substitute-page'
+import { readRetrySeconds } from '@/lib/database/errors'
 
-/**
- * Returns a page that says why a request cannot be answered, and with 503 that it can be
- * repeated.
- */
+/** Returns a page that says why a request cannot be answered. */
 export function showSubstitute(
   name: 'authorizePage' | 'unavailablePage',
   status: 400 | 503,
   headers: Headers,
 ): Response {
   const nonce = randomBytes(16).toString('base64')
-  const page = showPlainPage(substitutePage(name, headers, nonce), nonce, status)
-  if (status === 503) page.headers.set('Retry-After', '5')
+  return showPlainPage(substitutePage(name, headers, nonce), nonce, status)
+}
 
+/** Returns a page that says that the request can be repeated after an error. */
+export function showUnavailable(error: unknown, headers: Headers): Response {
+  const page = showSubstitute('unavailablePage', 503, headers)
+  page.headers.set('Retry-After', String(readRetrySeconds(error)))
   return page
 }
 

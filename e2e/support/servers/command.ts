@@ -23,6 +23,22 @@ export function runScript(
   )
 }
 
+/**
+ * Runs a command of the production folder in a terminal, into which a text is typed. In a
+ * terminal, stdout has what was typed, and what the command wrote to stderr.
+ */
+export function runInTerminal(
+  [script, ...parameters]: string[],
+  typed: string,
+  settings: Record<string, string | undefined> = {},
+): Promise<Ended> {
+  const command = [process.execPath, `${production}bin/${script}.js`, ...parameters]
+  const quoted = command.map((part) => `'${part}'`).join(' ')
+  const env = { ...process.env, ...settings } as NodeJS.ProcessEnv
+  const options = { cwd: production, env }
+  return runProgram('script', ['-qec', quoted, '/dev/null'], options, typed)
+}
+
 /** Runs a program with a text on stdin until it exits. */
 export function runProgram(
   program: string,

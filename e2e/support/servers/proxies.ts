@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { project } from '../../../bin/dev/local'
 import { startProgram, temporaryFolder } from './program'
@@ -62,25 +62,7 @@ export async function startNginx(
   upstreams: number[],
 ): Promise<ReverseProxy> {
   const folder = temporaryFolder('nginx')
-  const [key, certificate] = [`${folder.path}/key.pem`, `${folder.path}/certificate.pem`]
-  const request = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-days',
-    '2',
-  ]
-  execFileSync(
-    'openssl',
-    [...request, '-subj', '/CN=localhost', '-keyout', key, '-out', certificate],
-    {
-      stdio: 'pipe',
-    },
-  )
+  const { key, certificate } = makeCertificate(folder.path)
   const site = [
     ['/etc/letsencrypt/live/login.example.com/fullchain.pem', certificate],
     ['/etc/letsencrypt/live/login.example.com/privkey.pem', key],
@@ -109,6 +91,175 @@ ${site.replaceAll(localhost, ' localhost')}
   return start('nginx', ['/usr/sbin/nginx', '-c', config], [port, httpPort], folder)
 }
 
+/** Makes a certificate for localhost. Returns its files. `both` has the key too. */
+function makeCertificate(folder: string) {
+  const files = {
+    key: `${folder}/key.pem`,
+    certificate: `${folder}/certificate.pem`,
+    both: `${folder}/both.pem`,
+  }
+  const request = ['req', '-x509', '-newkey', 'ec', '-nodes', '-days', '2']
+  const curve = ['-pkeyopt', 'ec_paramgen_curve:P-256', '-subj', '/CN=localhost']
+  const output = ['-keyout', files.key, '-out', files.certificate]
+  execFileSync('openssl', [...request, ...curve, ...output], { stdio: 'pipe' })
+  const parts = [files.certificate, files.key].map((file) => readFileSync(file, 'utf8'))
+  writeFileSync(files.both, parts.join(''))
+
+  return files
+}
+
+type Replacements = [from: string, to: string][]
+
+/** Returns a file of deploy/ with other addresses, paths and names. */
+function adapt(file: string, replacements: Replacements): string {
+  return replacements.reduce(
+    (text, [from, to]) => {
+      if (!text.includes(from)) throw new Error(`deploy/${file} lacks ${from}`)
+      return text.replaceAll(from, to)
+    },
+    readFileSync(`${project}deploy/${file}`, 'utf8'),
+  )
+}
+
+const replaceUpstreams = ([first, second]: number[]): Replacements => [
+  ['127.0.0.1:3000', `127.0.0.1:${first}`],
+  ['127.0.0.1:3001', `127.0.0.1:${second}`],
+]
+
+/**
+ * Starts Debian's HAProxy with deploy/haproxy.cfg. Changes only the addresses and the
+ * certificate.
+ */
+export async function startHaproxy(
+  port: number,
+  httpPort: number,
+  upstreams: number[],
+): Promise<ReverseProxy> {
+  const folder = temporaryFolder('haproxy')
+  const file = `${folder.path}/haproxy.cfg`
+  const config = adapt('haproxy.cfg', [
+    ...listenAt(port, httpPort, makeCertificate(folder.path).both),
+    ...replaceUpstreams(upstreams),
+  ])
+  writeFileSync(file, config)
+  const command = ['/usr/sbin/haproxy', '-db', '-f', file]
+
+  return start('HAProxy', command, [port, httpPort], folder)
+}
+
+const listenAt = (port: number, httpPort: number, certificate: string): Replacements => [
+  ['bind :80', `bind 127.0.0.1:${httpPort}`],
+  ['bind :443', `bind 127.0.0.1:${port}`],
+  ['/etc/haproxy/login.pem', certificate],
+]
+
+/**
+ * Starts Debian's Varnish with deploy/varnish.vcl and the parameters in its comment, behind
+ * HAProxy with deploy/varnish.haproxy.cfg. Changes only the addresses and the certificate.
+ */
+export async function startVarnish(
+  port: number,
+  httpPort: number,
+  varnishPort: number,
+  upstreams: number[],
+): Promise<ReverseProxy> {
+  const folder = temporaryFolder('varnish')
+  chmodSync(folder.path, 0o755) // because Varnish does not run as root
+  const files = { vcl: `${folder.path}/login.vcl`, front: `${folder.path}/haproxy.cfg` }
+  const vcl = adapt('varnish.vcl', [
+    ['.port = "3000"', `.port = "${upstreams[0]}"`],
+    ['.port = "3001"', `.port = "${upstreams[1]}"`],
+    ['127.0.0.1:6081', `127.0.0.1:${varnishPort}`],
+    ['/etc/varnish/login.vcl', files.vcl],
+  ])
+  writeFileSync(files.vcl, vcl)
+  const front = adapt('varnish.haproxy.cfg', [
+    ...listenAt(port, httpPort, makeCertificate(folder.path).both),
+    ['127.0.0.1:6081', `127.0.0.1:${varnishPort}`],
+  ])
+  writeFileSync(files.front, front)
+
+  const documented = /^# {3}varnishd (.*\n(?:# {5}.*\n)*)/m.exec(vcl)![1]!
+  const parameters = documented.replaceAll('#', '').trim().split(/\s+/)
+  const ownFolder = ['-n', `${folder.path}/work`]
+  const varnish = await startProgram(
+    ['/usr/sbin/varnishd', '-F', ...ownFolder, ...parameters],
+    () => accepts(varnishPort),
+  )
+  const command = ['/usr/sbin/haproxy', '-db', '-f', files.front]
+  const proxy = await start('Varnish', command, [port, httpPort], folder)
+
+  return {
+    ...proxy,
+    output: () => proxy.output() + varnish.output(),
+    stop: async () => {
+      await varnish.stop()
+      await proxy.stop()
+    },
+  }
+}
+
+const apacheModules = [
+  ['mpm_event', 'authz_core', 'alias', 'headers', 'socache_shmcb', 'ssl', 'slotmem_shm'],
+  ['proxy', 'proxy_http', 'proxy_balancer', 'proxy_hcheck', 'lbmethod_byrequests'],
+  ['rewrite'],
+].flat()
+
+/**
+ * Starts Debian's Apache with deploy/apache.conf. Changes only the host, the addresses, the
+ * certificate and the folder of the logs. As on Debian, Apache writes an access log with
+ * URLs for a site without a log.
+ */
+export async function startApache(
+  port: number,
+  httpPort: number,
+  upstreams: number[],
+): Promise<ReverseProxy> {
+  const folder = temporaryFolder('apache')
+  const { key, certificate } = makeCertificate(folder.path)
+  const site = adapt('apache.conf', [
+    ['/etc/letsencrypt/live/login.example.com/fullchain.pem', certificate],
+    ['/etc/letsencrypt/live/login.example.com/privkey.pem', key],
+    ['*:80>', `127.0.0.1:${httpPort}>`],
+    ['*:443>', `127.0.0.1:${port}>`],
+    ['/var/log/apache2', folder.path],
+    ['login.example.com', 'localhost'],
+    ...replaceUpstreams(upstreams),
+  ])
+  const config = `${folder.path}/apache.conf`
+  const loading = apacheModules.map(
+    (name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`,
+  )
+  writeFileSync(
+    config,
+    `${loading.join('\n')}
+ServerRoot ${folder.path}
+ServerName localhost
+PidFile ${folder.path}/pid
+DefaultRuntimeDir ${folder.path}
+ErrorLog ${folder.path}/error.log
+CustomLog ${folder.path}/other-vhosts.log "%r"
+Listen 127.0.0.1:${httpPort}
+Listen 127.0.0.1:${port}
+User www-data
+Group www-data
+${site}`,
+  )
+  const command = ['/usr/sbin/apache2', '-D', 'FOREGROUND', '-f', config]
+
+  return start('Apache', command, [port, httpPort], folder)
+}
+
+/** Returns whether a program accepts connections at a port. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () =>
+      resolve(false),
+    )
+    socket.on('connect', () => socket.destroy())
+  })
+}
+
 async function start(
   name: string,
   command: string[],
@@ -116,14 +267,7 @@ async function start(
   folder: ReturnType<typeof temporaryFolder>,
   settings?: Record<string, string>,
 ): Promise<ReverseProxy> {
-  const accepts = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () =>
-        resolve(false),
-      )
-      socket.on('connect', () => socket.destroy())
-    })
-  const program = await startProgram(command, accepts, settings)
+  const program = await startProgram(command, () => accepts(port), settings)
   const output = () => {
     const logs = readdirSync(folder.path).filter((file) => file.endsWith('.log'))
     const contents = logs.map((file) => readFileSync(`${folder.path}/${file}`, 'utf8'))

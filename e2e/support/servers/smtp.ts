@@ -36,13 +36,15 @@ export type Smtp = {
 
 /**
  * Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its
- * certificate is not trusted. Above `maxConnections`, it greets with 421.
+ * certificate is not trusted. Above `maxConnections`, it greets with 421. Without `utf8`,
+ * it does not offer SMTPUTF8.
  */
 export async function startSmtp({
   tls = false,
   greetingMs = 0,
   maxConnections = 1_000,
   listenOn = 0,
+  utf8 = true,
 } = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
@@ -59,6 +61,7 @@ export async function startSmtp({
   const server = new SMTPServer({
     ...(keyPair && { secure: true, key: keyPair.privateKey, cert: keyPair.certificate }),
     authOptional: true,
+    hideSMTPUTF8: !utf8,
     maxClients: maxConnections,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,

@@ -1,5 +1,6 @@
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { chromium } from 'playwright'
 
 // The shell is first, because it takes half the CPU time of a browser with windows.
@@ -104,6 +105,9 @@ const providerPackages = [
   ...['ruby-omniauth-openid-connect', 'ruby-rack', 'ruby-webrick'],
   ...['prometheus', 'jq'],
   ...['golang-go', 'golang-github-coreos-go-oidc-dev'],
+  'systemd', // for systemd-analyze
+  ...['apache2-bin', 'varnish'],
+  ...['libidn12', 'libgnutls-dane0'], // of Exim
 ]
 
 /**
@@ -117,6 +121,34 @@ export function installProviders(): void {
       'packages of Debian 12',
       `apt-get install --no-install-recommends ${providerPackages.join(' ')}`,
     )
+  findExim()
+}
+
+const eximFolder = `${tmpdir()}/exim-of-debian`
+
+/**
+ * Returns the path of Exim. Unpacks Debian's package instead of installing it, because it
+ * conflicts with OpenSMTPD, and adds the user that it needs. Needs root.
+ */
+export function findExim(): string {
+  const path = `${eximFolder}/usr/sbin/exim4`
+  if (existsSync(path)) return path
+
+  mkdirSync(eximFolder, { recursive: true })
+  const options = {
+    cwd: eximFolder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  } satisfies ExecFileSyncOptions
+  execFileSync('apt-get', ['download', 'exim4-daemon-light'], options)
+  const [archive] = readdirSync(eximFolder).filter((name) => name.endsWith('.deb'))
+  execFileSync('dpkg-deb', ['-x', archive!, '.'], options)
+  try {
+    execFileSync('id', ['Debian-exim'], options)
+  } catch {
+    execFileSync('useradd', ['--system', '--no-create-home', 'Debian-exim'], options)
+  }
+
+  return path
 }
 
 function areInstalled(debianPackages: string[]): boolean {

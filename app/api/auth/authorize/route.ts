@@ -19,7 +19,7 @@ import { readCookie } from '@/lib/session/cookie'
 import { explainRefreshToken, type LiveSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
 import { createAskCookie } from '@/lib/sso/next-sign-in'
-import { showSubstitute } from '../substitute'
+import { showSubstitute, showUnavailable } from '../substitute'
 
 const maxStateLength = 2_000
 
@@ -39,7 +39,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 
       // not known to be a client, so that a redirect is forbidden
       log.error({ cause: describeCause(thrown) }, 'a client could not be read')
-      return showSubstitute('unavailablePage', 503, request.headers)
+      return showUnavailable(thrown, request.headers)
     }
   },
 )

@@ -14,7 +14,7 @@ import { deletedSessionCookies } from '@/lib/session/cookie'
 import { endSessions } from '@/lib/session/revoke'
 import { createAskCookie } from '@/lib/sso/next-sign-in'
 import { noticeClientsLater } from '../notice-clients'
-import { showPlainPage, showSubstitute } from '../substitute'
+import { showPlainPage, showUnavailable } from '../substitute'
 
 type Call = {
   request: Request
@@ -53,7 +53,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 
       // the cookies stay, so that the user can repeat the request
       log.error({ cause: describeCause(thrown) }, 'a session could not be ended')
-      return showSubstitute('unavailablePage', 503, request.headers)
+      return showUnavailable(thrown, request.headers)
     }
   },
 )
