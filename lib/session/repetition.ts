@@ -59,9 +59,6 @@ export async function findRepeated(
   const browserHash = hashBrowser(caller)
   if (!browserHash) return null
 
-  // `IS TRUE` prevents plans that use the index of parent_id, as in isUnexpired
-  const isOwn = Prisma.sql`(${isOfBrowser}) IS TRUE`
-
   const heldIds = await caller.sessionIds
   const [session] = await prisma().$queryRaw<StoredSession[]>`
     SELECT id AS "sessionId", user_id AS "userId", generation, amr,
@@ -70,7 +67,7 @@ export async function findRepeated(
       floor(extract(epoch FROM authenticated_at))::int AS "authenticatedAt",
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"
     FROM sessions
-    WHERE id = ANY (${ids}::uuid[]) AND browser_hash = ${browserHash} AND ${isOwn} AND ${isAnswered}
+    WHERE id = ANY (${ids}::uuid[]) AND browser_hash = ${browserHash} AND ${isOfBrowser} AND ${isAnswered}
       AND created_at > now() - make_interval(secs => ${repetitionSeconds}) AND revoked_at IS NULL AND ${isUnexpired}
       AND generation = 0 AND rotated_at IS NULL AND (renewable_until IS NULL OR renewable_until > now())
       AND ${isUserAllowed}
