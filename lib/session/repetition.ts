@@ -59,6 +59,8 @@ export async function findRepeated(
   const browserHash = hashBrowser(caller)
   if (!browserHash) return null
 
+  // An array of a subquery, because the planner could read all sessions of browsers if it
+  // knew that the array is empty.
   const heldIds = await caller.sessionIds
   const [session] = await prisma().$queryRaw<StoredSession[]>`
     SELECT id AS "sessionId", user_id AS "userId", generation, amr,
@@ -74,7 +76,8 @@ export async function findRepeated(
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
       AND NOT EXISTS (
         SELECT FROM sessions AS held
-        WHERE held.id = ANY (${heldIds}::uuid[]) AND held.id <> sessions.id AND held.revoked_at IS NULL
+        WHERE held.id = ANY (ARRAY(SELECT unnest(${heldIds}::uuid[])))
+          AND held.id <> sessions.id AND held.revoked_at IS NULL
           AND (held.expires_at > now()) IS TRUE)`.catch(NothingChanged.rethrow)
 
   return session ?? null
