@@ -70,6 +70,17 @@ async function enterPassword(page: Page, { email, password }: PasswordUser) {
   await page.locator('#password').press('Enter')
 }
 
+/**
+ * Opens the sign-in page, and presses its button. The authenticator answers only prompts
+ * that begin after it is switched on, so it does not answer that of autofill.
+ */
+async function askForPasskey(page: Page, authenticator: VirtualAuthenticator) {
+  await openSignIn(page)
+  await signInButton(page).waitFor()
+  await authenticator.respond(true)
+  await signInButton(page).click()
+}
+
 const expectSignedIn = (page: Page) => expect(heading(page)).toHaveText(home.signedIn)
 
 const countPasskeys = async (sql: Sql, { id }: { id: string }) =>
@@ -255,10 +266,7 @@ test('a removed passkey is explained, and deleted from the password manager', as
   const user = await newPasswordUser(sql, { cost: 4 })
   const authenticator = await addPasskey(page, user)
   await sql('DELETE FROM passkeys WHERE user_id = $1', [user.id])
-  await openSignIn(page)
-  await signInButton(page).waitFor()
-  await authenticator.respond(true)
-  await signInButton(page).click()
+  await askForPasskey(page, authenticator)
   await expect(alert(page)).toHaveText(texts.signInProblems.unknown_passkey)
   await authenticator.respond(false)
   await expect.poll(authenticator.count).toBe(0)
@@ -271,10 +279,7 @@ test('an unknown passkey of an unknown user is rejected, and kept', async ({
   const user = await newPasswordUser(sql, { cost: 4 })
   const authenticator = await addPasskey(page, user)
   await sql('DELETE FROM users WHERE id = $1', [user.id])
-  await openSignIn(page)
-  await signInButton(page).waitFor()
-  await authenticator.respond(true)
-  await signInButton(page).click()
+  await askForPasskey(page, authenticator)
   await expect(alert(page)).toHaveText(texts.signInProblems.invalid)
   await authenticator.respond(false)
   expect(await authenticator.count()).toBe(1)
@@ -367,10 +372,7 @@ test('a lost response to a sign-in is answered again', async ({ page, sql }) => 
     },
     { times: 1 },
   )
-  await openSignIn(page)
-  await signInButton(page).waitFor()
-  await authenticator.respond(true)
-  await signInButton(page).click()
+  await askForPasskey(page, authenticator)
   await expectSignedIn(page)
   const live = 'SELECT FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
   expect((await sql(live, [user.id])).length).toBeLessThanOrEqual(2)
