@@ -232,6 +232,33 @@ test('allows another request after a minute, even without browser storage', asyn
   }
 })
 
+test('a wait ends on time if the computer sleeps meanwhile', async ({ page }) => {
+  let now = 0
+  const sleep = async (seconds: number) => {
+    now = (now || Date.now()) + seconds * 1_000
+    await page.clock.setFixedTime(now)
+  }
+  const isOver = page.getByText('You can try again now.')
+  await page.route(
+    `**${routes.signIn.path}`,
+    respondWith(429, { code: 'RATE_LIMITED' }, 15 * 60),
+  )
+  await page.goto(`${server.url}/sign-in`)
+  await fill(page, 'ada@example.com', 'wrong')
+  await expect(page.getByText(/You can try again in 1[45] minutes/)).toBeVisible()
+  await sleep(10 * 60)
+  await expect(page.getByText(/You can try again in [45] minutes/)).toBeVisible()
+  await sleep(10 * 60)
+  await expect(isOver).toBeVisible()
+
+  await page.goto(`${server.url}/forgot-password`)
+  await email(page).fill('nobody@example.com')
+  await page.getByRole('button', { name: 'Send reset link' }).click()
+  await expect(page.getByText(/You can ask again in (60|5\d) seconds/)).toBeVisible()
+  await sleep(60)
+  await expect(page.getByText('You can ask again now.')).toBeVisible()
+})
+
 test('a visit of the forgot-password page keeps the destination, with and without scripts', async ({
   page,
   browserProcess,
