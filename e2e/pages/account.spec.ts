@@ -146,6 +146,11 @@ test('redirects to the start page, which renews an expired JWT or links to the s
     'href',
     '/sign-in?next=%2Faccount',
   )
+  await page.goto(`${server.url}/account?change=addPasskey&done=setUp`)
+  await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute(
+    'href',
+    `/sign-in?next=${encodeURIComponent('/account?change=addPasskey&done=setUp')}`,
+  )
   await open(page, await signInWithCode(user), 'session')
   await expect(heading(page)).toHaveText('Your account')
   await expect(

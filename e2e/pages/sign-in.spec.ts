@@ -268,8 +268,14 @@ test('a visit of the forgot-password page keeps the destination, with and withou
     javaScriptEnabled: false,
     extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
   })
+  const forgotUrl = `/forgot-password?next=${encodeURIComponent(next)}`
   for (const tab of [page, await plain.newPage()]) {
-    await tab.goto(`${server.url}/forgot-password?next=${encodeURIComponent(next)}`)
+    await tab.goto(`${server.url}/?next=${encodeURIComponent(next)}`)
+    await tab.getByRole('link', { name: 'Forgot your password?' }).click()
+    await expect(tab).toHaveURL(server.url + forgotUrl)
+    await email(tab).fill('a@example.com, b@example.com')
+    await tab.getByRole('button', { name: 'Send reset link' }).click()
+    await expect(email(tab)).toHaveAccessibleDescription(/Enter an email address/)
     await email(tab).fill('nobody@example.com')
     await tab.getByRole('button', { name: 'Send reset link' }).click()
     await expect(heading(tab)).toHaveText('Check your email')
@@ -277,12 +283,14 @@ test('a visit of the forgot-password page keeps the destination, with and withou
       'href',
       `/sign-in?next=${encodeURIComponent(next)}`,
     )
+    const again = tab.getByRole('link', { name: 'Ask again' })
+    await expect(again).toHaveAttribute('href', forgotUrl)
   }
   await plain.close()
   await page.getByRole('link', { name: 'Sign in' }).click()
   await expect(page.getByRole('link', { name: 'Forgot your password?' })).toHaveAttribute(
     'href',
-    `/forgot-password?next=${encodeURIComponent(next)}`,
+    forgotUrl,
   )
 })
 
