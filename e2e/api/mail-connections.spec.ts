@@ -33,10 +33,12 @@ const queueMails = (count: number) =>
     [count],
   )
 
-async function sendDue({ url }: Server): Promise<void> {
-  await fetch(`${url}/api/cron/mail`, {
+/** Sends the due emails. Returns how many the server has tried to send. */
+async function sendDue({ url }: Server): Promise<number> {
+  const response = await fetch(`${url}/api/cron/mail`, {
     headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
   })
+  return (await response.json()).tried
 }
 
 /** Delays the responses of a mail server until `release` is called. */
@@ -109,4 +111,25 @@ test('four connections to a provider that allows three are no error, and delay a
   for (const line of busy())
     expect(line).toMatchObject({ level: 'warn', smtpCode: 421, attempt: 1 })
   for (const { logged } of servers) expect(logged('"level":"error"')).toEqual([])
+})
+
+test('a sender that finds the mail server busy leaves the other emails in the queue', async () => {
+  const smtp = await startSmtp({ maxConnections: 1 })
+  const servers = [await start(smtp), await start(smtp)] as const
+  const held = hold(smtp)
+  await queueMails(1)
+  const sending = sendDue(servers[0])
+  await expect.poll(() => held.count).toBe(1)
+
+  await queueMails(6)
+  expect(await sendDue(servers[1])).toBeLessThanOrEqual(2) // one email for each connection
+  const due = await database.sql(
+    'SELECT 1 FROM mails WHERE attempts = 0 AND due_at <= now()',
+  )
+  expect(due.length).toBeGreaterThanOrEqual(4)
+  held.release()
+  await sending
+
+  await Promise.all(servers.map((server) => server.stop()))
+  await smtp.stop()
 })
