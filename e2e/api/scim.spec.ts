@@ -36,10 +36,13 @@ import {
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
+import { allFeatures } from '../support/servers/settings'
 
 let server: TestServer
 test.beforeAll(async ({ serverWith }) => {
-  server = await serverWith({ SCIM: 'true', PASSWORD_SIGN_IN: 'true' })
+  const { SMTP_URL, MAIL_FROM } = allFeatures
+  const mail = { SMTP_URL, MAIL_FROM }
+  server = await serverWith({ SCIM: 'true', PASSWORD_SIGN_IN: 'true', ...mail })
 })
 
 const nextUrl = () => server.url

@@ -81,6 +81,12 @@ test('HTML in each attribute is text', async ({ page, context, sql }) => {
   const { url, stop } = await listen(
     createServer((request, response) => {
       const asked = new URL(request.url!, ssoUrl(samlSlug, 'start'))
+      // a browser with a window asks for an icon
+      if (!asked.searchParams.has('SAMLRequest')) {
+        response.writeHead(404).end()
+        return
+      }
+
       const relayState = asked.searchParams.get('RelayState')!
       const begun = {
         slug: samlSlug,
