@@ -101,7 +101,7 @@ const providerPackages = [
     'libapache2-mod-oauth2',
   ],
   ...['python3-authlib', 'python3-flask', 'python3-requests'],
-  ...['python3-social-django', 'python3-jose'],
+  ...['python3-django', 'python3-social-django', 'python3-jose'],
   ...['ruby-omniauth-openid-connect', 'ruby-rack', 'ruby-webrick'],
   ...['prometheus', 'jq'],
   ...['golang-go', 'golang-github-coreos-go-oidc-dev'],
