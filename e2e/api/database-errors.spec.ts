@@ -40,7 +40,7 @@ test('sends 503 for a temporary database error, and 500 for any other', async ()
   expect((await exchange()).status).toBe(200) // the failed requests did not use the code
 })
 
-test('logs which lookup of a page failed, without the error message of the database', async () => {
+test('logs which lookup of which request for a page failed, without the error message of the database', async () => {
   await database.sql(`
     ALTER TABLE sessions RENAME TO sessions_of_ada;
     ALTER TABLE connections RENAME TO connections_of_ada`)
@@ -51,8 +51,15 @@ test('logs which lookup of a page failed, without the error message of the datab
     ['/sign-in', signedIn],
     ['/sign-in', {}],
     ['/sign-in?connection=acme', {}],
-  ] as const)
-    expect((await fetch(server.url + path, { headers })).status, path).toBe(500)
+  ] as const) {
+    const response = await fetch(server.url + path, { headers })
+    expect(response.status, path).toBe(500)
+    const requestId = response.headers.get('x-request-id')!
+    const messages = async () => (await server.logged(requestId)).map(({ msg }) => msg)
+    await expect
+      .poll(messages, path)
+      .toContainEqual(expect.stringMatching(/ could not be looked up$/))
+  }
   for (const what of ['a session', 'a connection', 'the connections'])
     await expect.poll(server.output).toContain(`${what} could not be looked up`)
   expect(await server.output()).toContain(
