@@ -10,7 +10,7 @@ export function printTest(connection: ListedConnection): void {
   console.log('Open this URL, and sign in at the provider. Nobody is signed in here:')
   console.log(`  ${createTestUrl(connection)}`)
   console.log(
-    'The page after it shows what the provider sends, and what a sign-in would do. The link works for 1 hour, for whoever has it.',
+    'The page after it shows what the provider sends, and what a sign-in would do. The link works for 1 hour, for everybody who has it.',
   )
 }
 

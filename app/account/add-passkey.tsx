@@ -30,7 +30,7 @@ export async function prepareRegistration(
   return lookUp('a registration', withCode)
 }
 
-/** Returns the URL where a signed-in user signs in again, and then comes back. */
+/** Returns the URL of the sign-in after which a signed-in user returns to `next`. */
 export function signInAgainUrl(next: string): string {
   return `/sign-in?${new URLSearchParams({ step: 'password', next })}`
 }
