@@ -63,6 +63,7 @@ function usePasskey({ form, options: first, paths, texts, destination }: Propert
   const [isAsking, setAsking] = useState(false)
   const [problem, setProblem] = useState('')
   const options = useRef(first)
+  const isPrompting = useRef(false) // by the button, which autofill must not interrupt
 
   const show = (mediation?: 'conditional') => (signal: AbortSignal) =>
     navigator.credentials.get({
@@ -84,7 +85,8 @@ function usePasskey({ form, options: first, paths, texts, destination }: Propert
   // Errors are silent, whatever their kind: the user did not ask for anything.
   async function suggest(): Promise<void> {
     try {
-      if (await PublicKeyCredential.isConditionalMediationAvailable())
+      const isAvailable = await PublicKeyCredential.isConditionalMediationAvailable()
+      if (isAvailable && !isPrompting.current)
         await signIn(await showPrompt(show('conditional')))
     } catch {}
   }
@@ -93,9 +95,14 @@ function usePasskey({ form, options: first, paths, texts, destination }: Propert
     if (isAsking || form.pending) return
     setProblem('')
     setAsking(true)
+    isPrompting.current = true
 
     try {
-      await signIn(await showPrompt(show(), options.current.timeout))
+      const prompt = showPrompt(show(), options.current.timeout)
+      const credential = await prompt.finally(() => {
+        isPrompting.current = false
+      })
+      await signIn(credential)
     } catch (error) {
       const { name } = (error ?? {}) as Partial<Error>
       if (name !== 'AbortError') explain(name, 'browser')
