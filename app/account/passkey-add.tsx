@@ -8,9 +8,6 @@ import { type Outcome, post } from '@/app/_ui/post'
 import type { Texts } from '@/lib/texts/en'
 
 const renewalMs = 8 * 60_000 // a challenge is valid for ten minutes
-const offerPauseMs = 30 * 24 * 60 * 60_000
-const maxOffers = 3
-const maxTime = Number.MAX_SAFE_INTEGER
 
 /** The options of the server, which JSON can't have as bytes. */
 type Options = {
@@ -67,7 +64,8 @@ export function PasskeyAdd(properties: Properties) {
             {texts.cancel}
           </button>
         ) : (
-          <a href={leave.url} onClick={isOffer ? noteRefusal : undefined}>
+          // passkey-refusal.inline.js handles the click
+          <a href={leave.url} id={isOffer ? 'not-now' : undefined}>
             {leave.label}
           </a>
         )}
@@ -170,17 +168,4 @@ function encodeRegistration({ id, response }: PublicKeyCredential) {
     attestationObject: encodeBase64url(attested.attestationObject),
     transports: attested.getTransports?.() ?? [], // some extensions lack it
   }
-}
-
-/**
- * Stores in this browser when app/sign-in/passkey.tsx may offer a passkey again: after a
- * pause, but at most three times ever.
- */
-function noteRefusal(): void {
-  try {
-    const refusals = Number(localStorage.getItem('passkey-refusals')) + 1
-    const next = refusals < maxOffers ? Date.now() + offerPauseMs : maxTime
-    localStorage.setItem('passkey-refusals', String(refusals))
-    localStorage.setItem('next-passkey-offer', String(next))
-  } catch {} // without a storage, the page is never offered
 }

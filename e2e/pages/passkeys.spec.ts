@@ -16,6 +16,7 @@ import {
   countPosts,
   expect,
   heading,
+  holdScripts,
   newPassword,
   newToken,
   type Sql,
@@ -226,6 +227,43 @@ test('a prompt that the device rejects is explained, and the next one works', as
   await authenticator.verify(true)
   await signInButton(page).click()
   await expectSignedIn(page)
+})
+
+test('autofill does not end the prompt of a button that is pressed early', async ({
+  page,
+}) => {
+  await page.addInitScript(() => {
+    const prompts: string[] = []
+    const isAvailable = new Promise<boolean>((resolve) => {
+      Object.assign(window, { prompts, allowAutofill: () => resolve(true) })
+    })
+    PublicKeyCredential.isConditionalMediationAvailable = () => isAvailable
+    navigator.credentials.get = (options) => {
+      prompts.push(options?.mediation ?? 'button')
+      return new Promise((_, reject) => {
+        const { signal } = options ?? {}
+        signal?.addEventListener('abort', () => reject(signal.reason))
+      })
+    }
+  })
+  const promptsSince = (action: 'allowAutofill' | 'nothing') =>
+    page.evaluate(async (name) => {
+      const { prompts, allowAutofill } = window as unknown as {
+        prompts: string[]
+        allowAutofill: () => void
+      }
+      if (name === 'allowAutofill') allowAutofill()
+      await new Promise((resolve) => setTimeout(resolve)) // what follows at once has run
+      return prompts
+    }, action)
+
+  await openSignIn(page)
+  await signInButton(page).click()
+  await expect(button(page, texts.cancel)).toBeVisible()
+  expect(await promptsSince('allowAutofill')).toEqual(['button'])
+
+  await button(page, texts.cancel).click()
+  await expect.poll(() => promptsSince('nothing')).toEqual(['button', 'conditional'])
 })
 
 test('a prompt that never ends times out, and can be cancelled', async ({ page }) => {
@@ -540,6 +578,20 @@ test.describe('the offer after a sign-in with the password', () => {
     }
     await signIn()
     await expectSignedIn(page)
+  })
+
+  test('can be declined before the scripts of the page have loaded', async ({
+    page,
+    sql,
+  }) => {
+    const user = await newPasswordUser(sql, { cost: 4 })
+    await openAccount(page, user)
+    const release = await holdScripts(page)
+    await page.goto(`${server.url}/account/passkey?next=/`, { waitUntil: 'commit' })
+    await link(page, texts.notNow).click()
+    await expectSignedIn(page)
+    expect(await page.evaluate(() => localStorage.getItem('passkey-refusals'))).toBe('1')
+    release()
   })
 
   test('is made after a sign-in with a passkey of another device', async ({

@@ -6,6 +6,7 @@ import { readCookie } from '@/lib/session/cookie'
 import { findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
 import { texts } from '@/lib/texts/language'
+import refusalScript from '../../_ui/inline/passkey-refusal.inline.js?raw'
 import { AddPasskey, prepareRegistration } from '../add-passkey'
 
 /**
@@ -33,13 +34,20 @@ export default async function PasskeyOffer({
   const { passkey } = pageTexts
 
   return (
-    <AddPasskey
-      {...{ texts: pageTexts, options }}
-      title={passkey.offerTitle}
-      intro={device === undefined ? passkey.what : passkey.otherDevice}
-      doneUrl={destination}
-      leave={{ url: destination, label: passkey.notNow }}
-      isOffer
-    />
+    <>
+      <script
+        nonce={requestHeaders.get('x-nonce') ?? undefined}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: refusalScript }}
+      />
+      <AddPasskey
+        {...{ texts: pageTexts, options }}
+        title={passkey.offerTitle}
+        intro={device === undefined ? passkey.what : passkey.otherDevice}
+        doneUrl={destination}
+        leave={{ url: destination, label: passkey.notNow }}
+        isOffer
+      />
+    </>
   )
 }
