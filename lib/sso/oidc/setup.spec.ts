@@ -1,7 +1,20 @@
-import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { env } from '../../settings/env'
+import type { OidcConnection } from '../connection'
 import type { Flags } from '../provider'
+import { createBinding, encryptSecrets } from '../secrets'
 import { oidcSetup as oidc } from './setup'
+
+env().ENCRYPTION_KEY = [randomBytes(32)]
+
+const servers: http.Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
+})
 
 const good = { issuer: 'https://idp.example.com', 'client-id': 'x' }
 const secret = async () => Buffer.from('secret\n')
@@ -213,3 +226,50 @@ test('the list shows how the client authenticates and whether the email claim ma
     'email claim: upn, which links and creates users',
   )
 })
+
+/**
+ * Returns a connection to a provider that redirects one path, as a static host does after
+ * a move.
+ */
+async function connectToMoved(moved: string): Promise<OidcConnection> {
+  const server = http.createServer((req, res) => {
+    if (req.url === moved) return res.writeHead(301, { location: `${moved}/` }).end()
+
+    res.setHeader('content-type', 'application/json')
+    const urls = { authorization_endpoint: issuer, token_endpoint: `${issuer}/token` }
+    const metadata = { issuer, ...urls, jwks_uri: `${issuer}/keys` }
+    res.end(JSON.stringify(req.url === '/keys' ? { keys: [{}] } : metadata))
+  })
+  servers.push(server.listen(0, '127.0.0.1'))
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  const connection = {
+    id: randomUUID(),
+    slug: 'acme',
+    name: 'Acme',
+    provision: true,
+    allowPasswords: false,
+    sessionHours: null,
+    settings: { kind: 'oidc' as const, issuer, clientId: 'x' },
+  }
+  const binding = createBinding(connection)
+  return {
+    ...connection,
+    encryptedSecrets: await encryptSecrets({ clientSecret: 'secret' }, binding),
+  }
+}
+
+test.each([
+  ['/.well-known/openid-configuration', 'discovery_response'],
+  ['/keys', 'provider_keys'],
+])(
+  'the check of a provider that redirects %s says that this is not followed',
+  async (moved, check) => {
+    const checked = oidc.check(await connectToMoved(moved))
+
+    await expect(checked).rejects.toThrow(
+      new RegExp(`^acme: ${check}\\. .* Redirects are not followed`),
+    )
+  },
+)

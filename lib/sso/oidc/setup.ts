@@ -60,8 +60,8 @@ const advice: Partial<Record<string, string>> = {
   discovery_metadata:
     'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
   discovery_response:
-    'There is no metadata below the issuer, at /.well-known/openid-configuration.',
-  provider_keys: 'The keys (jwks_uri) can’t be fetched.',
+    'There is no metadata below the issuer, at /.well-known/openid-configuration. Redirects are not followed: if a browser shows the metadata, use the issuer that it names.',
+  provider_keys: 'The keys (jwks_uri) can’t be fetched. Redirects are not followed.',
   provider_timeout: 'The provider did not respond within 5 seconds.',
   provider_unreachable:
     'The provider can’t be reached from here: check the URL, DNS, the firewall, the proxy and the certificate.',
