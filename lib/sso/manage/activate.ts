@@ -1,5 +1,6 @@
 import { mayUsePassword } from '../../database/domain-rules'
 import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
+import { writeEvent } from '../../event/record'
 import { errorCode } from '../../log/error-code'
 import { UsageError } from '../../usage-error'
 import { changeRow, type ListedConnection } from './connections'
@@ -36,6 +37,8 @@ export async function activateDomains(
       const rows = await lockRows(tx, connection, domains)
       const moved = chooseDomains(connection, rows, { domains, from })
       await moveDomains(tx, connection, moved)
+      const about = { connectionId: connection.id, changed: ['domains'] }
+      if (moved.length > 0) await writeEvent(tx, 'connection_activated', about)
 
       const own = rows.filter((row) => row.isOwn && row.isLive).map((row) => row.domain)
       return { moved, live: moved.length > 0 ? moved : own }
@@ -153,6 +156,8 @@ export async function deactivateDomains(
     await tx.$executeRaw`
       UPDATE connection_domains SET live_since = NULL
       WHERE domain = ANY (${domains}::text[]) AND connection_id = ${id}`
+    const about = { connectionId: id, changed: ['domains'] }
+    if (domains.length > 0) await writeEvent(tx, 'connection_deactivated', about)
   })
 
   return domains
