@@ -41,8 +41,8 @@ export const eventKinds = {
   user_renamed: 'a user got another email address',
   user_deleted: 'a user was deleted. The event does not say which',
   users_imported: 'a list of users was imported: `count` users',
-  identity_linked: 'a user was linked to an account of the connection',
-  identity_unlinked: 'a user was unlinked from an account of the connection',
+  user_linked: 'a user was linked to an account of the connection',
+  user_unlinked: 'a user was unlinked from an account of the connection',
   directory_user_added: 'a directory took over an existing user',
   directory_user_removed: 'a directory removed a user, who was disabled',
   connection_added: 'a connection was added',
@@ -116,8 +116,8 @@ export const accountEvents = [
   'user_disabled',
   'user_enabled',
   'user_renamed',
-  'identity_linked',
-  'identity_unlinked',
+  'user_linked',
+  'user_unlinked',
 ] as const satisfies EventKind[]
 
 export type AccountEvent = (typeof accountEvents)[number]

@@ -6,7 +6,7 @@ import {
   type EventKind,
   type eventFields,
 } from '../contract/events'
-import { type Prisma, prisma } from '../database/prisma'
+import { dateFromEpoch, type Prisma, prisma } from '../database/prisma'
 
 const pageSize = 1_000
 const shownInAccount = 50
@@ -144,26 +144,16 @@ export type OwnEvent = {
  * first, and no more than 50.
  */
 export async function listOwnEvents(userId: string): Promise<OwnEvent[]> {
-  const since = new Date(Date.now() - accountEventDays * 24 * 60 * 60 * 1000)
-  const rows = await prisma().event.findMany({
-    where: { userId, at: { gte: since }, kind: { in: [...accountEvents] } },
-    orderBy: [{ at: 'desc' }, { id: 'desc' }],
-    take: shownInAccount,
-    select: {
-      id: true,
-      at: true,
-      kind: true,
-      actor: true,
-      method: true,
-      device: true,
-      network: true,
-    },
-  })
+  type Row = Omit<OwnEvent, 'at'> & { at: number }
+  const kinds: string[] = [...accountEvents]
 
-  return rows.map(({ id, actor, kind, ...row }) => ({
-    ...row,
-    id: String(id),
-    kind: kind as AccountEvent,
-    isByOther: actor !== 'user' && actor !== 'client',
-  }))
+  const rows = await prisma().$queryRaw<Row[]>`
+    SELECT id::text, extract(epoch FROM "at")::float8 AS "at", kind, actor NOT IN ('user', 'client') AS "isByOther",
+      method, device, network
+    FROM events
+    WHERE user_id = ${userId}::uuid AND "at" > now() - make_interval(days => ${accountEventDays}::int)
+      AND kind = ANY (${kinds}::text[])
+    ORDER BY "at" DESC, id DESC LIMIT ${shownInAccount}`
+
+  return rows.map((row) => ({ ...row, at: dateFromEpoch(row.at) }))
 }

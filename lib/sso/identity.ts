@@ -171,7 +171,7 @@ async function link(
 
   const about = { actor: Prisma.sql`'provider'`, userId, connectionId: connection.id }
   if (decision.outcome === 'create') await writeEvent(tx, 'user_added', about)
-  await writeEvent(tx, 'identity_linked', about)
+  await writeEvent(tx, 'user_linked', about)
 
   return { userId }
 }

@@ -1,6 +1,6 @@
 import { after } from 'next/server'
 import { ApiError, type ErrorCode } from '@/lib/contract/errors'
-import { type FailedSignIn, recordFailedSignIn } from '@/lib/event/failed-sign-in'
+import type { FailedSignIn } from '@/lib/event/failed-sign-in'
 import { currentOrigin } from '@/lib/event/origin'
 import { recordsEvents } from '@/lib/settings/env'
 
@@ -37,5 +37,8 @@ export function recordFailureLater(failed: Failed, check = 'internal'): void {
   const { device = null, network = null } = origin // read now, while the request is there
   const { requestId = null } = origin
 
-  after(() => recordFailedSignIn(known, { device, network, requestId }))
+  after(async () => {
+    const { recordFailedSignIn } = await import('@/lib/event/failed-sign-in')
+    await recordFailedSignIn(known, { device, network, requestId })
+  })
 }

@@ -337,7 +337,7 @@ export async function unlinkUser(userId: string, connectionId: string) {
     if (!unlinked) return null
 
     const ended = await endSessions(tx, connectionId, [userId])
-    await writeEvent(tx, 'identity_unlinked', { userId, connectionId })
+    await writeEvent(tx, 'user_unlinked', { userId, connectionId })
 
     return { ...unlinked, ended }
   })
@@ -389,6 +389,6 @@ export async function linkUser(
     await tx.identity.deleteMany({ where: { ...identity, userId: null } })
     await tx.identity.createMany({ data: [{ ...identity, userId }] })
     await tx.rejectedSignIn.deleteMany({ where: identity })
-    await writeEvent(tx, 'identity_linked', { userId, connectionId: id })
+    await writeEvent(tx, 'user_linked', { userId, connectionId: id })
   })
 }

@@ -123,7 +123,7 @@ export async function unlinkDomains(
         DELETE FROM identities WHERE connection_id = ${id} AND user_id = ANY (${userIds}::uuid[])`
       const about = { userId: Prisma.sql`user_id`, connectionId: id }
       users += await tx.$executeRaw(
-        withEvents(deletion, 'identity_unlinked', about, Prisma.sql`user_id`),
+        withEvents(deletion, 'user_unlinked', about, Prisma.sql`user_id`),
       )
       return endSessions(tx, id, userIds)
     })
