@@ -96,7 +96,7 @@ async function describeEvents(rows: Row[]): Promise<ListedEvent[]> {
       client: name(row.clientId),
       widget: name(row.widgetId),
       slug: row.slug,
-      changed: row.changed.length > 0 ? row.changed : null,
+      changed: row.changed?.length > 0 ? row.changed : null, // NULL in most rows
       count: row.count,
       check: row.check,
       device: row.device,

@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma } from '../database/prisma'
-import { recordEvents } from '../event/record'
+import { eventColumns, recordEvents } from '../event/record'
 import { log } from '../log/log'
 import { explainRefreshToken, isOfBrowser, isUserAllowed } from './find'
 import { noticeClients } from './revoke'
@@ -63,7 +63,7 @@ export async function rotate(
       (SELECT email FROM users WHERE users.id = user_id) AS email,
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"
-      ${moreColumns}`
+      ${moreColumns}${eventColumns(ofReuse)}`
 
   const [row] = await prisma().$queryRaw<RotatedSession[]>(recordReuse(rotation))
 
@@ -75,12 +75,15 @@ export async function rotate(
   return row ?? null
 }
 
-/** What the event of a reused token reads of the row of a rotation. */
+/** The columns of a rotation that only the event of a reused token needs. */
+const ofReuse = Prisma.sql`connection_id, client_id`
+
+/** What that event reads of the row of a rotation. */
 const reused = {
   userId: Prisma.sql`"userId"`,
   sessionId: Prisma.sql`"sessionId"`,
-  connectionId: Prisma.sql`(SELECT connection_id FROM sessions WHERE sessions.id = "sessionId")`,
-  clientId: Prisma.sql`(SELECT client_id FROM sessions WHERE sessions.id = "sessionId")`,
+  connectionId: Prisma.sql`connection_id`,
+  clientId: Prisma.sql`client_id`,
 }
 
 /** Returns a rotation that also writes the event of a reused token. */
