@@ -16,6 +16,7 @@ import {
 import { type Provider, startProvider } from '../support/providers/oidc-provider'
 import { keepSecret, newAddress } from '../support/secrets'
 import { runScript } from '../support/servers/command'
+import { startSmtp } from '../support/servers/smtp'
 
 // The questions of an auditor, which commands answer. e2e/pages/account.spec.ts tests what
 // users see. saml-connections.spec.ts tests who has changed a certificate.
@@ -159,6 +160,42 @@ test('which operator signed in as her, and did she?', async () => {
     { kind: 'signed_in', actor: 'operator', operator: 'Grace', method: 'operator' },
   ])
   expect(await run('users', 'show', user.email)).toContain('an operator (npm run issue)')
+})
+
+test('an operator emails her with --notify only, and gives right options', async () => {
+  const smtp = await startSmtp()
+  const settings = { DATABASE_URL: database.url(), ...smtp.settings }
+  const issue = (...flags: string[]) =>
+    runScript(['issue', 'sso-code', user.email, '--json', ...flags], '', settings)
+  const user = await newUser()
+  try {
+    for (const flags of [[], ['--notify']]) {
+      const { code, stdout } = await issue(...flags)
+      keepSecret(JSON.parse(stdout).secret)
+      expect(code).toBe(0)
+    }
+    const [mail, ...others] = smtp.mailsTo(user.email)
+    expect(others).toEqual([])
+    expect(mail!.subject).toBe('An administrator can sign in to your Dashboard account')
+    expect(mail!.text).toContain('/account\n')
+
+    for (const hours of ['0', '169', '1.5', 'x'])
+      expect(await issue('--hours', hours)).toMatchObject({
+        code: 2,
+        stderr: '--hours must be a whole number from 1 to 168.\n',
+      })
+    Object.assign(settings, { SMTP_URL: '', MAIL_FROM: '' })
+    expect(await issue('--notify')).toMatchObject({
+      code: 2,
+      stderr: 'SMTP_URL and MAIL_FROM are not set.\n',
+    })
+    expect((await history(user.email)).map(({ kind }) => kind)).toEqual([
+      'sign_in_link_issued',
+      'sign_in_link_issued',
+    ])
+  } finally {
+    await smtp.stop()
+  }
 })
 
 test('who removed her second factor?', async () => {

@@ -19,7 +19,6 @@ export type About = {
   slug?: string
   changed?: string[]
   count?: number
-  check?: string
 }
 
 /**
@@ -38,11 +37,11 @@ export function insertEvents(
 
   return Prisma.sql`
     INSERT INTO events (kind, actor, operator, command, user_id, session_id, method, connection_id, client_id, widget_id,
-      slug, changed, count, "check", device, network, request_id)
+      slug, changed, count, device, network, request_id)
     SELECT ${kind}, ${actor ?? origin.actor}, ${operator ?? origin.operator ?? null}, ${origin.command ?? null},
       ${userId ?? null}::uuid, ${sessionId ?? null}::uuid, ${method ?? null}, ${connectionId}::uuid, ${clientId}::uuid,
       ${about.widgetId ?? null}::uuid, ${about.slug ?? null}, ${about.changed ?? null}::text[], ${about.count ?? null}::int,
-      ${about.check ?? null}, ${origin.device ?? null}, ${origin.network ?? null}, ${origin.requestId ?? null}
+      ${origin.device ?? null}, ${origin.network ?? null}, ${origin.requestId ?? null}
     ${from}`
 }
 
