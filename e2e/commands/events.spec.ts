@@ -140,7 +140,9 @@ test('whose password was tried from the network of this failure?', async () => {
   const [failure] = (await failures()).filter((each) => each.requestId === requestId)
   expect(failure).toMatchObject({ user: ada.email, network, check: 'wrong_password' })
   const tried = (await failures()).filter((each) => each.network === failure!.network)
-  expect(tried.map(({ user }) => user)).toEqual([ada.email, bob.email, undefined])
+  expect(new Set(tried.map(({ user }) => user))).toEqual(
+    new Set([ada.email, bob.email, undefined]),
+  )
 })
 
 test('which operator signed in as her, and did she?', async () => {
@@ -292,9 +294,9 @@ test('what is left of a deleted user, and who deleted one?', async () => {
 })
 
 test('lists more events than one page has, in their order, and names wrong filters', async () => {
-  const kinds = `SELECT 'user_added', 'operator', now() - interval '1 hour' FROM generate_series(1, 2500)`
+  const kinds = `SELECT 'keys_reencrypted', 'operator', now() - interval '1 hour' FROM generate_series(1, 2500)`
   await database.sql(`INSERT INTO events (kind, actor, "at") ${kinds}`)
-  expect(await list('--kind', 'user_added')).toHaveLength(2_500)
+  expect(await list('--kind', 'keys_reencrypted')).toHaveLength(2_500)
 
   for (const [flags, message] of [
     [['--connection', 'unknown'], 'There is no connection unknown.'],

@@ -30,7 +30,7 @@ function origins(): AsyncLocalStorage<Origin> {
   return globals.eventOrigins
 }
 
-/** Runs `work`, whose events have this origin. Does nothing else with EVENTS_DAYS=0. */
+/** Runs `work`, whose events have this origin. With EVENTS_DAYS=0, it has none. */
 export function withOrigin<Result>(origin: () => Origin, work: () => Result): Result {
   return recordsEvents() ? origins().run(origin(), work) : work()
 }

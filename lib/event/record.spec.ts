@@ -52,7 +52,7 @@ test('the text of a statement depends neither on the values nor on the origin', 
   ).toBe(insert('x'))
 })
 
-test('an event has the origin of its request, which a route completes, also later', async () => {
+test('an event has the origin of its request, which a route completes, after asynchronous work too', async () => {
   const origin = {
     actor: 'user',
     device: 'Firefox on Linux',

@@ -86,7 +86,7 @@ const reused = {
   clientId: Prisma.sql`client_id`,
 }
 
-/** Returns a rotation that also writes the event of a reused token. */
+/** Adds the event of a reused token to a rotation. */
 function recordReuse(rotation: Prisma.Sql): Prisma.Sql {
   const recorded = recordEvents(
     'refresh_token_reused',

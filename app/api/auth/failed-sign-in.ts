@@ -33,7 +33,9 @@ export function recordFailureLater(failed: Failed, check = 'internal'): void {
   if (!recordsEvents() || check === 'code_used') return
 
   const { userId = null, connectionId = null, ...origin } = currentOrigin()
-  const known = { userId, connectionId, ...failed, check }
+  const isOfProvider = failed.method === 'code' && connectionId !== null
+  const method = isOfProvider ? 'sso' : failed.method
+  const known = { userId, connectionId, ...failed, method, check }
   const { device = null, network = null } = origin // read now, while the request is there
   const { requestId = null } = origin
 

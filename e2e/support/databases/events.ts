@@ -2,11 +2,14 @@ import { expect, type Sql } from '../fixtures'
 
 export type StoredEvent = Record<string, unknown> & { kind: string }
 
-/** Returns the events of a user in their order, without their times and empty fields. */
+/**
+ * Returns the events of a user in the order of their times, those of one transaction in
+ * the order of their kinds. Without their times and empty fields.
+ */
 export async function eventsOf(sql: Sql, userId: string): Promise<StoredEvent[]> {
   const rows = await sql(
     `SELECT jsonb_strip_nulls(to_jsonb(events) - '{at,id,user_id,request_id}'::text[]) AS event
-     FROM events WHERE user_id = $1 ORDER BY id`,
+     FROM events WHERE user_id = $1 ORDER BY "at", kind`,
     [userId],
   )
   return rows.map(({ event }) => event)

@@ -143,8 +143,9 @@ export async function updateConnection(
     await removeDomains(tx, before, removedDomains, links)
     await addDomains(tx, before, domains, { beside })
 
+    const changed = listChanged(before, change)
     const kind = change.reencrypts ? 'keys_reencrypted' : 'connection_changed'
-    await writeEvent(tx, kind, { connectionId: id, changed: listChanged(before, change) })
+    if (changed.length > 0) await writeEvent(tx, kind, { connectionId: id, changed })
   }, limits)
 }
 
