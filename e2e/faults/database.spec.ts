@@ -48,7 +48,9 @@ test.afterAll(async () => {
   await shared.stop()
   await postgres.stop()
 })
-test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes, events'))
+test.beforeEach(() =>
+  postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes, events'),
+)
 
 /** Posts once, without a retry. A closed connection is also a valid result. */
 async function attempt(
