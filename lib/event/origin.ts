@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from '../contract/events'
+import { currentRequestOrigin, withRequestOrigin } from '../log/request-context'
 import { recordsEvents } from '../settings/env'
 
 /** Who causes the events of a request or a command, and from where. */
@@ -20,19 +20,15 @@ export type Origin = {
 }
 
 // On globalThis, because pages and routes are bundled separately.
-const globals = globalThis as typeof globalThis & {
-  eventOrigins?: AsyncLocalStorage<Origin>
-  commandOrigin?: Origin
-}
+const globals = globalThis as typeof globalThis & { commandOrigin?: Origin }
 
-function origins(): AsyncLocalStorage<Origin> {
-  globals.eventOrigins ??= new AsyncLocalStorage()
-  return globals.eventOrigins
+function requestOrigin(): Origin | undefined {
+  return currentRequestOrigin() as Origin | undefined
 }
 
 /** Runs `work`, whose events have this origin. With EVENTS_DAYS=0, it has none. */
 export function withOrigin<Result>(origin: () => Origin, work: () => Result): Result {
-  return recordsEvents() ? origins().run(origin(), work) : work()
+  return recordsEvents() ? withRequestOrigin(origin(), work) : work()
 }
 
 /** Sets the origin of all events of this process, which runs a command. */
@@ -42,13 +38,13 @@ export function setCommandOrigin(origin: Origin): void {
 
 /** Returns the origin of events that are recorded now. */
 export function currentOrigin(): Origin {
-  return origins().getStore() ?? globals.commandOrigin ?? { actor: 'user' }
+  return requestOrigin() ?? globals.commandOrigin ?? { actor: 'user' }
 }
 
 /** Completes the origin of the events of the request in which this code runs. */
 export function addToOrigin(
   known: Partial<Pick<Origin, 'actor' | 'connectionId' | 'clientId' | 'userId'>>,
 ): void {
-  const origin = origins().getStore()
+  const origin = requestOrigin()
   if (origin) Object.assign(origin, known)
 }

@@ -21,6 +21,40 @@ export type About = {
   count?: number
 }
 
+/** The event of each row of `from`, such as `FROM revoked`, or one event without `from`. */
+export type Recorded = { kind: EventKind; about: About; from?: Prisma.Sql }
+
+type Value = Prisma.Sql | string | number | string[] | null
+
+/** Each type of a column, as a cast of a value, and as a constant. */
+const types = {
+  text: [(value: Value) => Prisma.sql`${value}::text`, Prisma.sql`NULL::text`],
+  uuid: [(value: Value) => Prisma.sql`${value}::uuid`, Prisma.sql`NULL::uuid`],
+  list: [(value: Value) => Prisma.sql`${value}::text[]`, Prisma.sql`NULL::text[]`],
+  number: [(value: Value) => Prisma.sql`${value}::int`, Prisma.sql`NULL::int`],
+} as const
+
+/** The columns of `events` that a statement can fill, and their types. */
+const columns = {
+  actor: ['actor', 'text'],
+  operator: ['operator', 'text'],
+  command: ['command', 'text'],
+  userId: ['user_id', 'uuid'],
+  sessionId: ['session_id', 'uuid'],
+  method: ['method', 'text'],
+  connectionId: ['connection_id', 'uuid'],
+  clientId: ['client_id', 'uuid'],
+  widgetId: ['widget_id', 'uuid'],
+  slug: ['slug', 'text'],
+  changed: ['changed', 'list'],
+  count: ['count', 'number'],
+} as const
+
+type Name = keyof typeof columns
+type Values = Partial<Record<Name, Value | undefined>>
+
+const names = Object.keys(columns) as Name[]
+
 /**
  * Returns the statement that writes an event for each row of `from`, or one without
  * `from`. Its text depends on the call, not on the values.
@@ -30,25 +64,57 @@ export function insertEvents(
   about: About,
   from = Prisma.empty,
 ): Prisma.Sql {
-  const origin = currentOrigin()
-  const { actor, operator, userId, sessionId, method } = about
-  const connectionId = about.connectionId ?? origin.connectionId ?? null
-  const clientId = about.clientId ?? origin.clientId ?? null
+  return insertAll([{ kind, about, from }])
+}
+
+/**
+ * Returns one INSERT of all these events, with only the columns and parameters that they
+ * need: each costs processor time at every sign-in.
+ */
+function insertAll(recorded: Recorded[]): Prisma.Sql {
+  const { device = null, network = null, requestId = null, ...origin } = currentOrigin()
+  const { actor, operator, command, connectionId = null, clientId = null } = origin
+  const usual: Values = { actor, operator, command, connectionId, clientId }
+  const used = names.filter(
+    (name) =>
+      usual[name] !== undefined ||
+      recorded.some(({ about }) => (about as Values)[name] !== undefined),
+  )
+
+  const filled = Prisma.raw(used.map((name) => columns[name][0]).join(', '))
+  const rows = recorded.map((each) => selectRow(each, usual, used))
 
   return Prisma.sql`
-    INSERT INTO events (kind, actor, operator, command, user_id, session_id, method, connection_id, client_id, widget_id,
-      slug, changed, count, device, network, request_id)
-    SELECT ${kind}, ${actor ?? origin.actor}, ${operator ?? origin.operator ?? null}, ${origin.command ?? null},
-      ${userId ?? null}::uuid, ${sessionId ?? null}::uuid, ${method ?? null}, ${connectionId}::uuid, ${clientId}::uuid,
-      ${about.widgetId ?? null}::uuid, ${about.slug ?? null}, ${about.changed ?? null}::text[], ${about.count ?? null}::int,
-      ${origin.device ?? null}, ${origin.network ?? null}, ${origin.requestId ?? null}
-    ${from}`
+    INSERT INTO events (device, network, request_id, kind, ${filled})
+    SELECT ${device}::text, ${network}::text, ${requestId}::text, recorded.*
+    FROM (${Prisma.join(rows, ' UNION ALL ')}) AS recorded`
+}
+
+function selectRow(
+  { kind, about, from = Prisma.empty }: Recorded,
+  usual: Values,
+  used: Name[],
+): Prisma.Sql {
+  const values = used.map((name) =>
+    cast((about as Values)[name] ?? usual[name], columns[name][1]),
+  )
+
+  return Prisma.sql`SELECT ${Prisma.raw(`'${kind}'`)}::text, ${Prisma.join(values, ', ')} ${from}`
+}
+
+/** Returns an expression as it is, a value as a parameter, and nothing as NULL. */
+function cast(value: Value | undefined, type: keyof typeof types): Prisma.Sql {
+  if (value instanceof Prisma.Sql) return value
+
+  const [asParameter, nothing] = types[type]
+  return value === undefined ? nothing : asParameter(value)
 }
 
 /**
  * Returns a CTE, after a comma, that writes an event for each row of `from`, such as
  * `FROM revoked`. Empty with EVENTS_DAYS=0. PostgreSQL runs it with the statement, so that
- * a change and its event are stored together.
+ * a change and its event are stored together. `others` are events that the same INSERT
+ * writes.
  *
  * @example
  * WITH changed AS (UPDATE … RETURNING id)${recordEvents('password_changed', { userId: Prisma.sql`id` },
@@ -58,9 +124,12 @@ export function recordEvents(
   kind: EventKind,
   about: About,
   from = Prisma.empty,
+  others: Recorded[] = [],
 ): Prisma.Sql {
   if (!recordsEvents()) return Prisma.empty
-  return Prisma.sql`, ${Prisma.raw(`${kind}_event`)} AS (${insertEvents(kind, about, from)})`
+
+  const insert = insertAll([{ kind, about, from }, ...others])
+  return Prisma.sql`, ${Prisma.raw(`${kind}_event`)} AS (${insert})`
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { EventKind } from '../contract/events'
 import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
-import { eventColumns, recordEvents } from '../event/record'
+import { eventColumns, type Recorded, recordEvents } from '../event/record'
 import { env } from '../settings/env'
 import type { LiveSession } from './find'
 
@@ -13,11 +13,13 @@ const ofEnded = Prisma.sql`user_id, connection_id, client_id`
 
 /**
  * Returns the CTEs that revoke the sessions selected by `where`, queue the notices of
- * clients, and write an event for each session. `revoked (id)` has one row per session.
+ * clients, and write an event for each session, and `others`. `revoked (id)` has one row
+ * per session.
  */
 export function revokeSessions(
   where: Prisma.Sql,
   ending: Ending = 'session_ended',
+  others: Recorded[] = [],
 ): Prisma.Sql {
   const ended = {
     userId: Prisma.sql`user_id`,
@@ -34,7 +36,7 @@ export function revokeSessions(
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
         SELECT id FROM sessions WHERE revoked_at IS NULL AND ${where} ORDER BY created_at, id FOR NO KEY UPDATE))
       RETURNING id${eventColumns(ofEnded)}
-    )${queueNotices()}${recordEvents(ending, ended, Prisma.sql`FROM revoked`)}`
+    )${queueNotices()}${recordEvents(ending, ended, Prisma.sql`FROM revoked`, others)}`
 }
 
 /**

@@ -1,6 +1,5 @@
 import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
-import { recordEvents } from '../event/record'
 import { revokeSessions } from './revoke'
 import type { StoredSession } from './tokens'
 
@@ -60,6 +59,7 @@ const claimedEvent = {
   userId: Prisma.sql`user_id`,
   method: Prisma.sql`method`,
   connectionId: Prisma.sql`connection_id`,
+  clientId: Prisma.sql`NULL::uuid`,
 }
 
 /**
@@ -72,6 +72,14 @@ export function startSession(
   device: string | null,
   browserHash: Uint8Array<ArrayBuffer> | null,
 ) {
+  const replaced = Prisma.sql`
+    id = ANY (ARRAY(${replacedIds(heldIds)})) AND EXISTS (SELECT FROM claimed)`
+  const began = {
+    kind: 'signed_in',
+    about: { ...claimedEvent, sessionId },
+    from: Prisma.sql`FROM claimed`,
+  } as const
+
   return Prisma.sql`
     started AS (
       INSERT INTO sessions
@@ -80,9 +88,7 @@ export function startSession(
         ${claimedEnd}, now()
       FROM claimed
       RETURNING ${insertedColumns}
-    ), ${revokeSessions(Prisma.sql`
-      id = ANY (ARRAY(${replacedIds(heldIds)})) AND EXISTS (SELECT FROM claimed)`)}
-    ${recordEvents('signed_in', { ...claimedEvent, sessionId }, Prisma.sql`FROM claimed`)}`
+    ), ${revokeSessions(replaced, 'session_ended', [began])}`
 }
 
 /**
