@@ -7,6 +7,7 @@ import * as routes from '../../lib/contract/routes'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
 import { env } from '../../lib/settings/env'
+import { openDashboard, renewTokens, tokensOf } from '../support/browsers/dashboard'
 import { Visitor } from '../support/browsers/sso-visitor'
 import { openDirectory } from '../support/clients/directory'
 import { signInByCode } from '../support/databases/account'
@@ -272,7 +273,7 @@ test('a directory adds and disables a user', async ({ serverWith, sql }) => {
   ])
 })
 
-test('the session of an operator is marked before and after a refresh, and can be short', async ({
+test('the session of an operator is marked before and after a refresh and at clients, and can be short', async ({
   user,
   sql,
 }) => {
@@ -296,6 +297,14 @@ test('the session of an operator is marked before and after a refresh, and can b
     { kind: 'sign_in_link_issued' },
     { kind: 'signed_in', actor: 'operator', operator: 'Grace', method: 'operator' },
   ])
+
+  const dashboard = await openDashboard(server.url, body)
+  const client = await renewTokens(server.url, dashboard.refreshToken)
+  const atClient = [dashboard.token, dashboard.idToken, tokensOf(client).idToken]
+  for (const token of [...atClient, tokensOf(client).token]) {
+    expect(decodeJwt(token)).toMatchObject({ act: { sub: 'operator' } })
+    expect(decodeJwt(token)).not.toHaveProperty('amr')
+  }
 
   const own = await signInByCode(server.post, user)
   const claims = decodeJwt(own.token)
