@@ -106,9 +106,7 @@ type Served<Route extends Definition> = {
 }
 
 /** Returns the origin of the events of a request. Reads a member when it is used. */
-function describeOrigin(request: Request, requestId: string): Origin {
-  const caller = readCaller(request)
-
+function describeOrigin(caller: Caller, requestId: string): Origin {
   return {
     actor: 'user',
     requestId,
@@ -139,9 +137,10 @@ export function route<Route extends Definition>(
   const served = { definition, allowed, handle, isAvailable }
   const handler: Handler = (request, context) => {
     const requestId = readRequestId(request.headers)
-    const work = () => serve(served, request, requestId, context)
+    const caller = readCaller(request)
+    const work = () => serve(served, request, { caller, requestId }, context)
     return withRequestId(requestId, () =>
-      withOrigin(() => describeOrigin(request, requestId), work),
+      withOrigin(() => describeOrigin(caller, requestId), work),
     )
   }
 
@@ -167,7 +166,7 @@ export function route<Route extends Definition>(
 async function serve<Route extends Definition>(
   served: Served<Route>,
   request: Request,
-  requestId: string,
+  { caller, requestId }: { caller: Caller; requestId: string },
   context: Context,
 ): Promise<Response> {
   const { definition } = served
@@ -176,7 +175,6 @@ async function serve<Route extends Definition>(
     return rejectCrossSite()
 
   const startedAt = performance.now()
-  const caller = readCaller(request)
   const { body, presented } = await readPresented(served, request)
 
   const counter = presented
