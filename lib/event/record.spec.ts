@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { Prisma } from '../database/prisma'
+import { currentRequestId, withRequestId } from '../log/request-context'
 import { env } from '../settings/env'
 import { addToOrigin, currentOrigin, setCommandOrigin, withOrigin } from './origin'
 import { insertEvents, recordEvents, recordIssued, withEvents } from './record'
@@ -94,6 +95,11 @@ test('an event has the origin of its request, which a route completes, after asy
 
   addToOrigin({ actor: 'provider' }) // outside of a request
   expect(currentOrigin()).toEqual({ actor: 'user' })
+})
+
+test('log lines of a request with an origin still have its ID', () => {
+  const readId = () => withOrigin(() => ({ actor: 'user' }), currentRequestId)
+  expect(withRequestId('a request', readId)).toBe('a request')
 })
 
 test('an event of a command has its name and that of the operator', () => {
