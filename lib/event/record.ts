@@ -193,7 +193,7 @@ export function withEvents(
 
 /**
  * Returns a statement that issues a link for a user, writes its event, and returns
- * `expiresAt` as before. With EVENTS_DAYS=0, returns the statement.
+ * `expiresAt` as before. Only an operator issues a link to sign in. With EVENTS_DAYS=0, returns the statement.
  */
 export function recordIssued(
   kind: Extract<EventKind, 'sign_in_link_issued' | 'reset_link_issued'>,
@@ -202,7 +202,9 @@ export function recordIssued(
 ): Prisma.Sql {
   if (!recordsEvents()) return issue
 
-  const recorded = recordEvents(kind, { userId }, Prisma.sql`FROM issued`)
+  const isByOperator = kind === 'sign_in_link_issued'
+  const actor = isByOperator && { actor: Prisma.sql`'operator'` }
+  const recorded = recordEvents(kind, { userId, ...actor }, Prisma.sql`FROM issued`)
   return Prisma.sql`WITH issued AS (${issue})${recorded} SELECT "expiresAt" FROM issued`
 }
 
