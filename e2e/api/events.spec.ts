@@ -294,7 +294,7 @@ test('the session of an operator is marked before and after a refresh and at cli
   const { sessions } = (await listed.json()) as { sessions: object[] }
   expect(sessions).toMatchObject([{ signedInWith: { method: 'operator' } }])
   expect((await eventsOf(sql, user.id)).slice(0, 2)).toMatchObject([
-    { kind: 'sign_in_link_issued' },
+    { kind: 'sign_in_link_issued', actor: 'operator' },
     { kind: 'signed_in', actor: 'operator', operator: 'Grace', method: 'operator' },
   ])
 
