@@ -10,6 +10,7 @@ const commands = [
   'clean-up',
   'clients',
   'connections',
+  'events',
   'issue',
   'keys',
   'mail',

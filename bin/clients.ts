@@ -9,6 +9,7 @@ import {
   newProgram,
   printIssuedSecret,
   readSeconds,
+  recordOperator,
   runCommand,
   yesOption,
 } from './command-line'
@@ -246,6 +247,7 @@ const program = newProgram(
   'npm run clients --',
   'Manages the OpenID clients: dashboards and other products at which users sign in with this service. The slug is the client ID: lower-case letters, digits and hyphens. Uses DIRECT_DATABASE_URL, else DATABASE_URL.',
 )
+recordOperator(program)
 const tokenMinutes = [
   '--token-minutes <number>',
   `its tokens are valid for ${minTokenMinutes} to ${maxTokenMinutes} minutes, by default ${maxTokenMinutes}`,

@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { z } from 'zod'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
+import { setCommandOrigin } from '../lib/event/origin'
 import { divideTime } from '../lib/texts/relative-time'
 import { UsageError } from '../lib/usage-error'
 
@@ -14,6 +15,60 @@ import { UsageError } from '../lib/usage-error'
  */
 export function newProgram(name: string, description: string): Command {
   return new Command(name).description(description).showHelpAfterError().exitOverride()
+}
+
+/**
+ * Adds the option `--by` to a program whose commands change something. The events of the
+ * command have its name and, with `--by`, that of the operator.
+ */
+export function recordOperator(program: Command): Command {
+  program.option('--by <name>', 'who runs the command, for its events', readOperator)
+
+  return program.hook('preAction', (_, action) => {
+    const { by = null } = action.optsWithGlobals<{ by?: string }>()
+    const names = action === program ? [] : listNames(action, program)
+    const command = [readProgramName(program), ...names].join(' ')
+    setCommandOrigin({ actor: 'operator', command, operator: by })
+  })
+}
+
+/** Returns the name in `npm run NAME --`. */
+function readProgramName(program: Command): string {
+  return program.name().split(' ')[2] ?? program.name()
+}
+
+function listNames(action: Command, program: Command): string[] {
+  const names: string[] = []
+  for (let each: Command | null = action; each && each !== program; each = each.parent)
+    names.unshift(each.name())
+
+  return names
+}
+
+/** Checks the value of --by. Commander calls it. */
+function readOperator(name: string): string {
+  const trimmed = name.trim()
+  if (/^[^\p{Cc}\p{Cs}]{1,60}$/u.test(trimmed)) return trimmed
+  throw new UsageError('--by needs a name of 1 to 60 characters.')
+}
+
+/**
+ * Returns the time before which nothing is listed: a time ago, such as 7d, or a date or
+ * time in ISO 8601, in UTC unless it says otherwise. Throws UsageError for other texts.
+ */
+export function readSince(text: string): Date {
+  if (/^\d+[mhd]$/.test(text))
+    return new Date(Date.now() - readSeconds('--since', text) * 1000)
+
+  const isDate =
+    /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/
+  const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes('T')
+  const date = new Date(hasZone ? text : `${text}Z`)
+  if (isDate.test(text) && !Number.isNaN(date.getTime())) return date
+
+  throw new UsageError(
+    `--since “${text}” is neither a time ago, such as 7d, nor a date, such as 2026-12-01.`,
+  )
 }
 
 /** Collects the values of an option that can be repeated. Commander calls it. */

@@ -23,6 +23,7 @@ import {
   confirm,
   newProgram,
   readInput,
+  recordOperator,
   reportEnded,
   runCommand,
   yesOption,
@@ -45,6 +46,8 @@ const { describeCertificate } = await import('../lib/sso/saml/certificates')
 const { rotateKey } = await import('../lib/sso/saml/setup')
 const { reencryptSecondFactors } = await import('../lib/second-factor/encryption')
 const { decryptSecrets } = await import('../lib/sso/secrets')
+const { prisma } = await import('../lib/database/prisma')
+const { writeEvent } = await import('../lib/event/record')
 const { NewConnectionName } = await import('../lib/sso/manage/settings-as-entered')
 
 const maxSessionHours = lifetimes.session / (60 * 60)
@@ -416,7 +419,7 @@ async function reencrypt(): Promise<void> {
   for (const connection of connections)
     try {
       const secrets = await decryptSecrets(connection)
-      await updateConnection(connection, { secrets })
+      await updateConnection(connection, { secrets, reencrypts: true })
     } catch (error) {
       const { cause = error } = error as Error
       problems.push(`${connection.slug}: ${(cause as Error).message}`)
@@ -434,7 +437,13 @@ async function reencrypt(): Promise<void> {
 
   if (problems.length > 0) throw new Error(problems.join('\n'))
 
+  await recordReencrypted(done)
   console.log('Once every process has that key first, ENCRYPTION_KEY needs no other.')
+}
+
+/** Writes the event of second factors whose secrets were encrypted again. */
+async function recordReencrypted(count: number): Promise<void> {
+  if (count > 0) await writeEvent(prisma(), 'keys_reencrypted', { count })
 }
 
 async function requireConnection(slug: string): Promise<ListedConnection> {
@@ -587,6 +596,7 @@ const program = newProgram(
   'npm run connections --',
   'Manages the identity providers that users sign in with. A slug names a connection in URLs and in the log: lower-case letters, digits and hyphens. Uses DIRECT_DATABASE_URL, else DATABASE_URL.',
 )
+recordOperator(program)
 const flagsOfUpdate = { ...ownFlagsOfUpdate }
 
 const addition = program

@@ -10,11 +10,13 @@ import {
   confirm,
   newProgram,
   readInput,
+  recordOperator,
   reportEnded,
   runCommand,
   yesOption,
 } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
+import { printEvents } from './event-lines'
 
 prepareCommand()
 const { queueInvitation } = await import('../lib/mail/outbox')
@@ -26,6 +28,7 @@ const { findDisabledConnection, findIssuers, linkUser, listConnections, unlinkUs
 const { printLinkable } = await import('./connection-sign-ins')
 const { listRejected } = await import('../lib/sso/rejected')
 const { removeOwnSecondFactor } = await import('../lib/second-factor/change')
+const { listEvents } = await import('../lib/event/list')
 const { removeAllPasskeys } = await import('../lib/passkey/manage')
 const users = await import('../lib/user/user')
 const { createUser, findUserByEmail } = users
@@ -142,7 +145,7 @@ async function remove(email: string, given: { yes?: true }): Promise<void> {
   )
 
   console.log(
-    `What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored.`,
+    `What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored. The events about the user were deleted too.`,
   )
   console.log(
     'A connection that provisions adds the user again at the next sign-in: remove the person there first.',
@@ -158,7 +161,7 @@ async function describeDeletion(user: User): Promise<string> {
     ...(details.hasPassword ? ['a password'] : []),
     ...(details.secondFactor ? ['a second factor'] : []),
   ]
-  return `This deletes ${user.email} with ${parts.join(', ')}. It can’t be undone.`
+  return `This deletes ${user.email} with ${parts.join(', ')}, and the events about the user. It can’t be undone.`
 }
 
 async function importFile(file: string): Promise<void> {
@@ -367,6 +370,11 @@ async function show(email: string, { json }: Json): Promise<void> {
   for (const session of live) console.log(describeSession(session))
 }
 
+async function history(email: string, { json }: Json): Promise<void> {
+  const user = await requireUser(email)
+  await printEvents(listEvents({ userId: user.id }), json)
+}
+
 function describeSession(session: UserSession): string {
   const { id, createdAt, rotatedAt, expiresAt } = session
   const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
@@ -384,6 +392,7 @@ function describeWay({
     passkey: 'passkey',
     sso: connection ?? 'a removed connection',
     code: 'a callback of another app',
+    operator: 'an operator (npm run issue)',
   }
   return device ? `${ways[method]}, ${device}` : ways[method]
 }
@@ -408,6 +417,7 @@ const program = newProgram(
   'npm run users --',
   'Manages users. Uses DIRECT_DATABASE_URL, else DATABASE_URL.',
 )
+recordOperator(program)
 
 program
   .command('add <email>')
@@ -425,7 +435,7 @@ program
 program
   .command('delete <email>')
   .description(
-    'deletes the user, with sessions, password and links to identity providers',
+    'deletes the user, with sessions, password, links to identity providers and events',
   )
   .option(...yesOption)
   .action(withDatabaseAsOwner(remove))
@@ -439,6 +449,12 @@ program
   .command('enable <email>')
   .description('lets a disabled user sign in again')
   .action(withDatabaseAsOwner(enable))
+
+program
+  .command('history <email>')
+  .description('lists the events of the user: sign-ins and changes, the oldest first')
+  .option('--json', 'one object per line')
+  .action(withDatabaseAsOwner(history))
 
 program
   .command('import <file.csv>')

@@ -10,6 +10,7 @@ import {
   newProgram,
   printIssuedSecret,
   readSeconds,
+  recordOperator,
   runCommand,
   yesOption,
 } from './command-line'
@@ -159,6 +160,7 @@ const program = newProgram(
   'npm run widgets --',
   'Manages the widgets that customers embed into their pages. A slug names the widget in its JWTs and in the log: lower-case letters, digits and hyphens. Uses DIRECT_DATABASE_URL, else DATABASE_URL.',
 )
+recordOperator(program)
 
 program
   .command('add <slug>')

@@ -30,6 +30,8 @@ GRANT UPDATE (tried_at) ON connections TO auth_app;
 GRANT SELECT, INSERT ON identities TO auth_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rejected_sign_ins TO auth_app;
 GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
+GRANT SELECT, INSERT ON events TO auth_app; -- it can neither change nor delete what has happened
+GRANT EXECUTE ON FUNCTION delete_events(integer, integer) TO auth_app; -- keeps what is younger than 30 days
 
 -- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, because the app then has to verify passwords:
 GRANT SELECT (password_hash, password_changed_at, created_at), UPDATE (second_factor_at) ON users TO auth_app;

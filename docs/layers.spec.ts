@@ -6,13 +6,21 @@ import { files } from '../e2e/support/documents/documents'
 
 // Which folders the files of a folder may import, besides their own. The longest name
 // that matches a file decides. `lib` stands for every folder in lib. Types count too.
-const base = ['lib/contract', 'lib/settings', 'lib/crypto', 'lib/log', 'lib/database']
+const base = [
+  'lib/contract',
+  'lib/settings',
+  'lib/crypto',
+  'lib/log',
+  'lib/database',
+  'lib/event',
+]
 const rules: Record<string, string[]> = {
   'lib/contract': [],
   'lib/log': [],
   'lib/settings': ['lib/contract'],
   'lib/crypto': ['lib/settings'],
   'lib/database': ['lib/contract', 'lib/settings', 'lib/log', 'prisma'],
+  'lib/event': ['lib/contract', 'lib/settings', 'lib/log', 'lib/database'],
   'lib/texts': ['lib/contract', 'lib/settings'],
   'lib/brand': ['lib/contract', 'lib/settings', 'lib/texts'],
   'lib/session': base,

@@ -11,7 +11,7 @@ import { findSecondFactor } from '@/lib/second-factor/find'
 import { readCookie } from '@/lib/session/cookie'
 import { findSession, type LiveSession } from '@/lib/session/find'
 import { listSessions } from '@/lib/session/list'
-import { env } from '@/lib/settings/env'
+import { env, recordsEvents } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
 import { readLocale, texts } from '@/lib/texts/language'
 import {
@@ -20,6 +20,7 @@ import {
   SignInAgain,
   signInAgainUrl,
 } from './add-passkey'
+import { Events } from './events'
 import { PasskeySignals, Passkeys, type Signals } from './passkeys'
 import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
@@ -75,6 +76,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   }
 
   const passkeys = await lookUpPasskeys(session, done === 'passkeyRemoved')
+  const events = await lookUpEvents(session)
   const { account, reset, shared } = pageTexts
   const locale = readLocale(requestHeaders)
   const rejection =
@@ -112,6 +114,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
           nonce={requestHeaders.get('x-nonce')}
         />
       )}
+      {events && <Events {...{ events, locale }} texts={pageTexts} />}
       <Sessions
         {...{ sessions, locale }}
         texts={pageTexts}
@@ -145,6 +148,14 @@ async function lookUpPasskeys(
       credentialIds: wasRemoved && credentialIds.length > 0 ? credentialIds : null,
     },
   }
+}
+
+/** Returns the latest events of a user, or null with EVENTS_DAYS=0. */
+async function lookUpEvents({ userId }: LiveSession) {
+  if (!recordsEvents()) return null
+
+  const { listOwnEvents } = await import('@/lib/event/list')
+  return lookUp('the events', listOwnEvents(userId))
 }
 
 type PasskeyList = Awaited<

@@ -138,6 +138,30 @@ test('deletes a notice for a client after a day', async ({ sql }) => {
   expect(await sql(left, [added.map(({ id }) => id)])).toEqual(added.slice(1))
 })
 
+test('deletes events after EVENTS_DAYS, says so, and keeps all of the past 30 days', async ({
+  sql,
+}) => {
+  const requestId = randomUUID()
+  await sql(
+    `INSERT INTO events (kind, actor, request_id, "at")
+     SELECT 'signed_in', 'user', $1, now() - make_interval(days => age) FROM unnest(ARRAY[181, 179, 31, 29]) AS age`,
+    [requestId],
+  )
+  const ages = async () => {
+    const left = `SELECT (now()::date - "at"::date) AS age FROM events WHERE request_id = $1 ORDER BY age`
+    return (await sql(left, [requestId])).map(({ age }) => age)
+  }
+  const { events } = await deleteExpiredRows()
+  expect(events).toBeGreaterThan(0)
+  expect(await ages()).toEqual([29, 31, 179])
+  const told = `SELECT count FROM events WHERE kind = 'events_deleted' AND actor = 'clean-up' ORDER BY id DESC LIMIT 1`
+  expect(await sql(told)).toEqual([{ count: events }])
+
+  for (const days of [30, 0, -1_000]) await sql('SELECT delete_events($1, 1000)', [days])
+  await sql('SELECT delete_events(NULL, 1000)')
+  expect(await ages()).toEqual([29])
+})
+
 test('does not wait for a locked row, and stops at its time limit', async ({
   user,
   sql,
@@ -151,7 +175,7 @@ test('does not wait for a locked row, and stops at its time limit', async ({
     [user.id],
   )
   // the time limit is zero
-  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(9).fill(0))
+  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(10).fill(0))
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0 }])
   await holder.query('ROLLBACK')
@@ -195,6 +219,7 @@ test.describe('the cron jobs', () => {
         'mails',
         'password_attempts',
         'logout_notices',
+        'events',
       ]
       const deleted = Object.fromEntries(
         tables.map((table) => [table, expect.any(Number)]),

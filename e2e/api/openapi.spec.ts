@@ -44,7 +44,7 @@ test('the API reference describes each operation with its fields, errors and hea
   expect(html).toMatch(/^<!doctype html>\n<html lang="en" dir="ltr">/)
   expect(html).not.toMatch(/<script|undefined|\[object|`/)
   expect(html).toContain(
-    '<code>sessions[].signedInWith.method</code> string, <code>password | passkey | sso | code</code></dt>',
+    '<code>sessions[].signedInWith.method</code> string, <code>password | passkey | sso | code | operator</code></dt>',
   )
   expect(html).toContain(
     '<code>refreshToken</code> string, <code>^[\\w-]{48}$</code>, optional</dt>',

@@ -21,7 +21,7 @@ const deletions: Record<string, Deletion> = {
         FROM users, unnest(ARRAY[NULL, NULL, now()]) AS ended`,
     command: ['users', 'delete', 'ada@example.com'],
     effect:
-      'This deletes ada@example.com with live sessions: 2, links to identity providers: 0, a password, a second factor. It can’t be undone.',
+      'This deletes ada@example.com with live sessions: 2, links to identity providers: 0, a password, a second factor, and the events about the user. It can’t be undone.',
   },
   connection: {
     table: 'connections',

@@ -26,7 +26,7 @@ const tables = [
   '_prisma_migrations',
   'authorization_codes',
   ...['client_secrets', 'clients', 'connection_domains', 'connections'],
-  ...['exchange_codes', 'identities', 'logout_notices', 'mails'],
+  ...['events', 'exchange_codes', 'identities', 'logout_notices', 'mails'],
   ...[
     'passkeys',
     'password_attempts',
@@ -260,7 +260,11 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes a
   const readRows = async () => {
     const rows: Record<string, unknown[]> = {}
     for (const table of given) {
-      const ofTable = { sessions: ',browser_hash', sso_attempts: ',is_try,issuer' }[table]
+      const ofTable = {
+        exchange_codes: ',operator',
+        sessions: ',browser_hash',
+        sso_attempts: ',is_try,issuer',
+      }[table]
       const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password,disabled_by,provider_session${ofTable ?? ''}}'::text[]`
       const read = await database.sql(
         `SELECT ${columns} AS row FROM ${table} AS row ORDER BY 1`,

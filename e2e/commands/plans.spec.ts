@@ -181,6 +181,9 @@ test('the serving role has exactly the privileges that the statements need', asy
     'CREATE SCHEMA more',
     'DROP TABLE users',
     'DELETE FROM users',
+    'DELETE FROM events',
+    `UPDATE events SET actor = 'user'`,
+    'TRUNCATE events',
   ])
     await expect(client.query(statement), statement).rejects.toMatchObject({
       code: '42501',

@@ -115,7 +115,10 @@ test('adds a working connection, and updates the certificate of the provider', a
   const both = metadataOf(provider, {
     certificates: [...certificates, nextKey.certificate],
   })
-  const updated = await connections(['update', slug, '--metadata', '-'], both)
+  const updated = await connections(
+    ['update', slug, '--metadata', '-', '--by', 'Grace'],
+    both,
+  )
   expect([updated.code, updated.stderr]).toEqual([0, ''])
   expect(certificateLines(updated.stdout)).toEqual([
     `  certificate added: ${describeCertificate(nextKey.certificate)}`,
@@ -132,6 +135,14 @@ test('adds a working connection, and updates the certificate of the provider', a
   ])
   expect(await signIn(url)).toBe('response_invalid')
   expect(await signIn(url, nextKey)).toBeNull()
+
+  const who = ['list', '--kind', 'connection_changed', '--connection', slug, '--json']
+  const changes = (await runScript(['events', ...who])).stdout.trim().split('\n')
+  const changed = { changed: ['certificates'], connection: slug, actor: 'operator' }
+  expect(changes.map((line) => JSON.parse(line))).toMatchObject([
+    { ...changed, operator: 'Grace', command: 'connections update' },
+    changed,
+  ])
 
   const padded = metadataOf(provider, {
     ssoUrl: `${ssoUrl}&#10;`,

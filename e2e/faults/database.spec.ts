@@ -48,7 +48,9 @@ test.afterAll(async () => {
   await shared.stop()
   await postgres.stop()
 })
-test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes'))
+test.beforeEach(() =>
+  postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes, events'),
+)
 
 /** Posts once, without a retry. A closed connection is also a valid result. */
 async function attempt(
@@ -122,16 +124,17 @@ async function isUsed(path: string, secret: string): Promise<boolean> {
 }
 
 /**
- * Throws unless each used code belongs to exactly one session of its user, and each
- * session to one code.
+ * Throws unless each used code belongs to exactly one session of its user, each session to
+ * one code, and each event of a sign-in to one session.
  */
 async function expectOneSessionPerCode(): Promise<number> {
   const [counts] = await postgres.sql(`SELECT
     (SELECT count(*)::int FROM exchange_codes WHERE used_at IS NOT NULL) AS used,
     (SELECT count(*)::int FROM sessions) AS sessions,
-    (SELECT count(*)::int FROM exchange_codes JOIN sessions ON id = session_id AND sessions.user_id = exchange_codes.user_id) AS matched`)
+    (SELECT count(*)::int FROM exchange_codes JOIN sessions ON id = session_id AND sessions.user_id = exchange_codes.user_id) AS matched,
+    (SELECT count(DISTINCT session_id)::int FROM events WHERE kind = 'signed_in') AS recorded`)
   const { used } = counts!
-  expect(counts).toEqual({ used, sessions: used, matched: used })
+  expect(counts).toEqual({ used, sessions: used, matched: used, recorded: used })
   return used
 }
 

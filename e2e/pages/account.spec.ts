@@ -1,8 +1,10 @@
 import type { BrowserContext, Page } from 'playwright/test'
+import { issueOperatorCode } from '../../lib/code/issue'
 import * as routes from '../../lib/contract/routes'
 import { closeContext } from '../support/browsers/close-context'
 import { takeCookies } from '../support/browsers/cookies'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
+import { eventsOf } from '../support/databases/events'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import {
   exchangePath,
@@ -15,7 +17,7 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { newAddress } from '../support/secrets'
+import { keepSecret, newAddress } from '../support/secrets'
 import { passwordSignIn } from '../support/servers/settings'
 import { send } from '../support/wire/raw-http'
 
@@ -48,7 +50,7 @@ async function open(
 }
 const button = (page: Page, name: string) =>
   page.getByRole('button', { name, exact: true })
-const rows = (page: Page) => page.locator('.part li')
+const rows = (page: Page) => page.locator('.part:not(#events) li')
 
 async function changePassword(
   page: Page,
@@ -135,6 +137,66 @@ for (const scripts of [true, false]) {
     await closeContext(context)
   })
 }
+
+for (const scripts of [true, false])
+  test(`shows users what has happened to their account, and what an operator did, with${scripts ? '' : 'out'} scripts`, async ({
+    browserProcess,
+    sql,
+  }) => {
+    const context = await browserProcess.newContext({
+      viewport: { width: 320, height: 640 },
+      javaScriptEnabled: scripts,
+      extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
+    })
+    const page = await context.newPage()
+    const user = await newPasswordUser(sql, { cost: 4 })
+    const operator = await issueOperatorCode(user.id, { operator: 'Grace', hours: null })
+    await call(exchangePath, { code: keepSecret(operator.secret) })
+    await sql(
+      `INSERT INTO events (kind, actor, user_id, "at") VALUES
+         ('passkey_added', 'user', $1, now() - interval '31 days'), ('user_invited', 'operator', $1, now())`,
+      [user.id],
+    )
+    const wrong = { ...user, password: newPassword() }
+    await signIn(wrong, iphone)
+    await expect
+      .poll(async () => (await eventsOf(sql, user.id)).length, { intervals: [10] })
+      .toBe(5)
+    await open(page, await signIn(user, iphone))
+
+    const events = page.locator('#events li')
+    await expect(page.getByRole('heading', { name: 'Recent activity' })).toBeVisible()
+    await expect(events.first()).toBeHidden()
+    await page.getByText('Show activity').focus()
+    await page.keyboard.press('Enter')
+    await expect(events).toHaveCount(4)
+    for (const [index, text] of [
+      /^Sign-in ?Safari on iPhone, 10\.\d+\.\d+\.0\/24/,
+      /^Failed sign-in ?Safari on iPhone/,
+      /^An administrator signed in as you/,
+      /^An administrator got a link to sign in as you ?By an administrator or your organization/,
+    ].entries())
+      await expect(events.nth(index)).toHaveText(text)
+    await expect(page.locator('body')).not.toContainText('Grace') // a colleague of the operator
+    await expect(
+      rows(page).filter({ hasText: 'An administrator signed in as you:' }),
+    ).toHaveCount(1)
+    if (scripts) expect(await problemsOf(page)).toEqual([])
+    await closeContext(context)
+  })
+
+test('without EVENTS_DAYS, the page has no list of events', async ({
+  page,
+  user,
+  serverWith,
+}) => {
+  const silent = await serverWith({ EVENTS_DAYS: '0' })
+  const response = await silent.post(exchangePath, { code: await newCode(user) })
+  await takeCookies(page, response, silent.url)
+  await page.goto(`${silent.url}/account`)
+  await expect(heading(page)).toHaveText('Your account')
+  await expect(page.getByText('Recent activity')).toHaveCount(0)
+})
 
 test('redirects to the start page, which renews an expired JWT or links to the sign-in', async ({
   page,

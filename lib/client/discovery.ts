@@ -37,6 +37,7 @@ const capabilities = {
     'auth_time',
     'nonce',
     'amr',
+    'act',
     'connection',
     'email',
     'email_verified',

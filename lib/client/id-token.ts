@@ -1,6 +1,6 @@
 import type { JWTVerifyGetKey } from 'jose'
 import { signJwt } from '../crypto/token'
-import type { StoredSession } from '../session/tokens'
+import { authenticationClaims, type StoredSession } from '../session/tokens'
 import { env } from '../settings/env'
 
 /** The claims about a user (OpenID Connect Core §5.1), in the ID token and at userinfo. */
@@ -23,7 +23,7 @@ type IdToken = Omit<StoredSession, 'generation' | 'endsAt' | 'client'> & {
 
 /** Signs an ID token (OpenID Connect Core §2) with RS256. */
 export function signIdToken(session: IdToken): string {
-  const { client, nonce, connection, amr, now } = session
+  const { client, nonce, connection, now } = session
   const claims = {
     iss: env().PUBLIC_URL,
     aud: client,
@@ -33,7 +33,7 @@ export function signIdToken(session: IdToken): string {
     auth_time: session.authenticatedAt,
     ...userClaims(session),
     ...(connection && { connection }),
-    ...(amr && { amr }),
+    ...authenticationClaims(session),
     ...(nonce !== null && { nonce }),
   }
 

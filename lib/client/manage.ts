@@ -1,6 +1,7 @@
 import { newIssuedSecret } from '../crypto/token'
 import * as issued from '../database/issued-secrets'
 import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
+import { withEvents, writeEvent } from '../event/record'
 import { env } from '../settings/env'
 import { UsageError } from '../usage-error'
 import { demandRedirectUri } from './redirect-uri'
@@ -40,6 +41,8 @@ export async function addClient(client: NewClient): Promise<string | null> {
     })
 
     if (!row) throw new UsageError(`There is already a client ${slug}.`)
+
+    await writeEvent(tx, 'client_added', { clientId: row.id, slug })
 
     return isPublic ? null : createSecret(row.id, tx)
   })
@@ -121,7 +124,23 @@ export async function updateClient(
         tokenMinutes: change.tokenMinutes ?? client.tokenMinutes,
       },
     })
+    await writeEvent(tx, 'client_changed', { clientId: id, changed: listChanged(change) })
   })
+}
+
+/** Returns the names of the settings that a change names, for its event. */
+function listChanged(change: ClientChange): string[] {
+  const { addedRedirectUris, removedRedirectUris, backchannelLogoutUri } = change
+  const { addedPostLogoutRedirectUris, removedPostLogoutRedirectUris } = change
+  const isNamed = {
+    redirectUris: [...addedRedirectUris, ...removedRedirectUris].length > 0,
+    postLogoutRedirectUris:
+      [...addedPostLogoutRedirectUris, ...removedPostLogoutRedirectUris].length > 0,
+    backchannelLogoutUri: backchannelLogoutUri !== undefined,
+    tokenMinutes: change.tokenMinutes !== undefined,
+  }
+
+  return Object.entries(isNamed).flatMap(([name, named]) => (named ? [name] : []))
 }
 
 /** Returns a list with more URIs, and without the removed ones. */
@@ -145,13 +164,16 @@ export async function rotateSecret(
 
   return transaction(async (tx) => {
     await issued.expireSecrets(tx, 'client_secrets', id, keepSeconds)
+    await writeEvent(tx, 'client_secret_issued', { clientId: id })
     return createSecret(id, tx)
   })
 }
 
 /** Revokes the live secrets that end with `hint`. Returns their number. */
 export function revokeSecrets({ id }: ListedClient, hint: string): Promise<number> {
-  return issued.revokeSecrets('client_secrets', id, hint)
+  return issued.revokeSecrets('client_secrets', id, hint, (change) =>
+    withEvents(change, 'client_secret_revoked', { clientId: id }),
+  )
 }
 
 /** Returns the number of valid secrets of a client, by the database's clock. */
@@ -165,12 +187,17 @@ export async function setDisabled(
   isDisabled: boolean,
 ): Promise<void> {
   const since = isDisabled ? Prisma.sql`coalesce(disabled_at, now())` : Prisma.sql`NULL`
-  await prisma().$executeRaw`UPDATE clients SET disabled_at = ${since} WHERE id = ${id}`
+  const change = Prisma.sql`UPDATE clients SET disabled_at = ${since} WHERE id = ${id}`
+  const kind = isDisabled ? 'client_disabled' : 'client_enabled'
+  await prisma().$executeRaw(withEvents(change, kind, { clientId: id }))
 }
 
 /** Deletes a client with its secrets. */
-export async function removeClient({ id }: ListedClient): Promise<void> {
-  await prisma().client.delete({ where: { id } })
+export async function removeClient({ id, slug }: ListedClient): Promise<void> {
+  await transaction(async (tx) => {
+    await tx.client.delete({ where: { id } })
+    await writeEvent(tx, 'client_removed', { clientId: id, slug })
+  })
 }
 
 function demandUris(uris: string[]): void {

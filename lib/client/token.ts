@@ -5,6 +5,7 @@ import { hashSecret } from '../crypto/token'
 import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
+import { recordEvents } from '../event/record'
 import { log } from '../log/log'
 import { explainRefreshToken, isFamilyLive, isUserAllowed } from '../session/find'
 import { rotate } from '../session/refresh'
@@ -126,6 +127,14 @@ function isOfRequest({ redirectUri, verifier }: CodeGrant) {
   }
 }
 
+/** What the event of a client's session reads of the statement that starts it. */
+const startedEvent = {
+  userId: Prisma.sql`user_id`,
+  method: Prisma.sql`method`,
+  connectionId: Prisma.sql`(SELECT connection_id FROM parent)`,
+  clientId: Prisma.sql`(SELECT client_id FROM claimed)`,
+}
+
 /**
  * Authenticates the client, claims the code, and starts its session, in one statement.
  * Returns null if that fails.
@@ -172,7 +181,7 @@ async function startWithCode(
         generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until,
         amr = excluded.amr, authenticated_at = excluded.authenticated_at
       RETURNING ${insertedColumns}
-    )
+    )${recordEvents('client_signed_in', { ...startedEvent, sessionId }, Prisma.sql`FROM started`)}
     SELECT ${startedColumns}, (SELECT email FROM locked_user) AS email, (SELECT nonce FROM claimed) AS nonce,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM parent)) AS connection,
       (SELECT "tokenMinutes" FROM client) AS "tokenMinutes"

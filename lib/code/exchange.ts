@@ -6,6 +6,8 @@ import { hashSecret } from '../crypto/token'
 import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
+import { addToOrigin } from '../event/origin'
+import { eventColumns, recordEvents } from '../event/record'
 import { log } from '../log/log'
 import { findRepeated, hashBrowser, identifyRepetition } from '../session/repetition'
 import { revokeSessions } from '../session/revoke'
@@ -63,11 +65,13 @@ async function startWithCode(
 ): Promise<Row | null> {
   const claimed = claimedColumns({
     userId: Prisma.sql`user_id`,
-    method: Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`,
+    method: Prisma.sql`
+      CASE WHEN operator IS NOT NULL THEN 'operator' WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`,
     amr: Prisma.sql`amr`,
     connectionId: Prisma.sql`connection_id`,
     renewableUntil: Prisma.sql`renewable_until`,
     providerSession: Prisma.sql`provider_session`,
+    operator: Prisma.sql`operator`,
   })
 
   // Locks the user's row first, as a reset does. If both run concurrently, the later sees
@@ -99,7 +103,21 @@ const isLinked = Prisma.sql`(connection_id IS NULL
         AND identities.connection_id = exchange_codes.connection_id
         AND identities.created_at <= exchange_codes.created_at))`
 
-type RejectedCode = { sessionId: string | null; revoked: boolean; check: Check }
+type RejectedCode = {
+  sessionId: string | null
+  revoked: boolean
+  check: Check
+  /** Only with events. */
+  user_id?: string
+  connection_id?: string | null
+}
+
+/** What the event of a reused code reads of it. */
+const reusedCode = {
+  userId: Prisma.sql`user_id`,
+  sessionId: Prisma.sql`session_id`,
+  connectionId: Prisma.sql`connection_id`,
+}
 
 /**
  * Returns why a code was rejected. Ends the session that a used code started (RFC 6749
@@ -107,6 +125,12 @@ type RejectedCode = { sessionId: string | null; revoked: boolean; check: Check }
  */
 async function handleRejected(presented: Presented): Promise<Check> {
   const { codeHash, browserHash, heldIds } = presented
+  const ofCode = eventColumns(Prisma.sql`user_id, connection_id`)
+  const recorded = recordEvents(
+    'code_reused',
+    reusedCode,
+    Prisma.sql`FROM code WHERE is_used AND is_same_browser IS NOT TRUE`,
+  )
 
   // A second statement, because the rejected claim could not see a session that was
   // starting at that time. It is the same for unknown codes.
@@ -117,19 +141,23 @@ async function handleRejected(presented: Presented): Promise<Check> {
           OR session_id = ANY (${heldIds}::uuid[]) AS is_same_browser,
         used_at IS NOT NULL AS is_used, NOT ${isUnexpired} AS is_expired,
         (SELECT disabled_at IS NOT NULL FROM users WHERE users.id = user_id) AS is_disabled,
-        ${isConnected} IS NOT TRUE AS is_disconnected, ${isLinked} IS NOT TRUE AS is_unlinked
+        ${isConnected} IS NOT TRUE AS is_disconnected, ${isLinked} IS NOT TRUE AS is_unlinked${ofCode}
       FROM exchange_codes WHERE code_hash = ${codeHash}
     ), ${revokeSessions(Prisma.sql`id = (
-      SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
+      SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}${recorded}
     SELECT session_id AS "sessionId", EXISTS (SELECT FROM revoked) AS revoked,
       CASE WHEN is_used THEN 'code_used' WHEN is_elsewhere THEN 'browser'
         WHEN is_expired THEN 'code_expired' WHEN is_disabled THEN 'disabled' WHEN is_disconnected THEN 'connection'
-        WHEN is_unlinked THEN 'identity_unlinked' ELSE 'code_changed' END AS check
+        WHEN is_unlinked THEN 'identity_unlinked' ELSE 'code_changed' END AS check${ofCode}
     FROM code`.catch(NothingChanged.rethrow)
 
   if (!code) return 'code_unknown'
 
   warnAboutReuse(code)
+  addToOrigin({
+    userId: code.user_id ?? null,
+    connectionId: code.connection_id ?? null,
+  })
 
   return code.check
 }

@@ -219,8 +219,10 @@ export const SessionsResponse = success({
       current: z.boolean().describe('Whether it is the session of the request.'),
       signedInWith: z.object({
         method: z
-          .enum(['password', 'passkey', 'sso', 'code'])
-          .describe('`code` is a callback of your own.'),
+          .enum(['password', 'passkey', 'sso', 'code', 'operator'])
+          .describe(
+            '`code` is a callback of your own. With `operator`, an operator signed in as the user.',
+          ),
         connection: z
           .object({ slug: z.string(), name: z.string() })
           .optional()

@@ -1,4 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
+import { env } from '../settings/env'
 import { Prisma, prisma } from './prisma'
 
 const batchSize = 1_000
@@ -54,6 +55,30 @@ export async function deleteExpiredRows(
     )
       count = await deleteExpired(table, batchSize)
   }
+
+  const { EVENTS_DAYS } = env()
+  if (EVENTS_DAYS > 0) deleted.events = await deleteEvents(EVENTS_DAYS, endsAt)
+
+  return deleted
+}
+
+/**
+ * Deletes events older than this number of days, until a time as of `performance.now()`.
+ * Returns their number. Only the function of the database may delete them: it keeps those
+ * of the past 30 days, whatever it is given.
+ */
+async function deleteEvents(days: number, endsAt: number): Promise<number> {
+  let deleted = 0
+  for (let count = batchSize; count === batchSize && performance.now() < endsAt; ) {
+    const [row] = await prisma().$queryRaw<{ count: number }[]>`
+      SELECT delete_events(${days}::int, ${batchSize}::int) AS count`
+    count = row!.count
+    deleted += count
+  }
+
+  if (deleted > 0)
+    await prisma().$executeRaw`
+      INSERT INTO events (kind, actor, count) VALUES ('events_deleted', 'clean-up', ${deleted})`
 
   return deleted
 }

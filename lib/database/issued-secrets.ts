@@ -29,15 +29,20 @@ export async function expireSecrets(
     WHERE ${owner} = ${ownerId} AND ${isSecretLive}`
 }
 
-/** Revokes the live secrets that end with `hint`. Returns their number. */
+/**
+ * Revokes the live secrets that end with `hint`. Returns their number. `record` adds the
+ * events to the statement, and must not change its row count.
+ */
 export function revokeSecrets(
   table: Table,
   ownerId: string,
   hint: string,
+  record: (change: Prisma.Sql) => Prisma.Sql,
 ): Promise<number> {
   const [rows, owner] = identify(table)
-  return prisma().$executeRaw`
+  const change = Prisma.sql`
     UPDATE ${rows} SET revoked_at = now() WHERE ${owner} = ${ownerId} AND hint = ${hint} AND ${isSecretLive}`
+  return prisma().$executeRaw(record(change))
 }
 
 /** Returns the number of valid secrets, by the database's clock. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pickAddress, readAddress, toAddress, toNetwork } from './address'
+import { pickAddress, readAddress, toAddress, toBlock, toNetwork } from './address'
 
 const cases = {
   '203.0.113.7': '203.0.113.7',
@@ -71,4 +71,17 @@ test('outside Vercel, Vercel’s header is ignored', () => {
   })
   // the address that the trusted proxy appended
   expect(readAddress(headers, { TRUSTED_PROXIES: 1 })).toBe('203.0.113.1')
+})
+
+test('events have the IPv4 /24 or the IPv6 /48 of a client, and nothing of an invalid address', () => {
+  const blocks = ['203.0.113.7', '2001:db8:1:2::9', '2001:db8::9', '::1', 'x'].map(
+    (entry) => toBlock(toAddress(entry)),
+  )
+  expect(blocks).toEqual([
+    '203.0.113.0/24',
+    '2001:db8:1::/48',
+    '2001:db8:0::/48',
+    '0:0:0::/48',
+    null,
+  ])
 })

@@ -44,6 +44,18 @@ export function toAddress(entry: string): string {
 }
 
 /**
+ * Returns the block of an address as events store it: an IPv4 /24, an IPv6 /48, or null.
+ * `address`: as `readAddress` returns it.
+ */
+export function toBlock(address: string): string | null {
+  if (address === 'unknown') return null
+  if (!address.includes(':')) return toNetwork(address)
+
+  const [first, second, third] = address.split(':')
+  return `${first}:${second}:${third}::/48`
+}
+
+/**
  * Returns the network of an address, by which attempts with passwords are counted: an
  * IPv4 /24 or an IPv6 /64.
  */

@@ -6,15 +6,17 @@ import { chooseLanguage } from '../texts/language'
 import { readAddress, toNetwork } from './address'
 
 /**
- * Returns who sends a request. Reads a member when it is used, and verifies the cookies
- * of sessions only once.
+ * Returns who sends a request. Reads a member when it is used, and reads the address and
+ * verifies the cookies of sessions only once.
  */
 export function readCaller({ headers }: Request): Caller {
+  let address: string | undefined
   let sessionIds: Promise<string[]> | undefined
 
   return {
     get address() {
-      return readAddress(headers, env())
+      address ??= readAddress(headers, env())
+      return address
     },
     get network() {
       return toNetwork(this.address)

@@ -10,11 +10,13 @@ import {
 } from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/errors'
+import { type Origin, withOrigin } from '../event/origin'
 import { describeCause, log } from '../log/log'
 import { withRequestId } from '../log/request-context'
 import type { SignInLine } from '../log/telemetry'
 import type { Directory } from '../scim/token'
 import { env } from '../settings/env'
+import { toBlock } from './address'
 import { parseForm, parseJson } from './body'
 import { readCaller } from './caller'
 import {
@@ -103,6 +105,20 @@ type Served<Route extends Definition> = {
   isAvailable: (request: Request) => boolean
 }
 
+/** Returns the origin of the events of a request. Reads a member when it is used. */
+function describeOrigin(caller: Caller, requestId: string): Origin {
+  return {
+    actor: 'user',
+    requestId,
+    get device() {
+      return caller.device
+    },
+    get network() {
+      return toBlock(caller.address)
+    },
+  }
+}
+
 function listMethods(definition: Definition): string[] {
   return [...(definition.methods ?? allowedMethods(definition).split(', '))]
 }
@@ -121,7 +137,11 @@ export function route<Route extends Definition>(
   const served = { definition, allowed, handle, isAvailable }
   const handler: Handler = (request, context) => {
     const requestId = readRequestId(request.headers)
-    return withRequestId(requestId, () => serve(served, request, requestId, context))
+    const caller = readCaller(request)
+    const work = () => serve(served, request, { caller, requestId }, context)
+    return withRequestId(requestId, () =>
+      withOrigin(() => describeOrigin(caller, requestId), work),
+    )
   }
 
   // Not counted, because a page can't read a 429 response to a preflight.
@@ -146,7 +166,7 @@ export function route<Route extends Definition>(
 async function serve<Route extends Definition>(
   served: Served<Route>,
   request: Request,
-  requestId: string,
+  { caller, requestId }: { caller: Caller; requestId: string },
   context: Context,
 ): Promise<Response> {
   const { definition } = served
@@ -155,7 +175,6 @@ async function serve<Route extends Definition>(
     return rejectCrossSite()
 
   const startedAt = performance.now()
-  const caller = readCaller(request)
   const { body, presented } = await readPresented(served, request)
 
   const counter = presented

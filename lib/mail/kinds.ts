@@ -153,6 +153,11 @@ export const mailKinds = {
     link: signInLink,
     texts: ({ emailChanged, changed: { requested } }) => ({ ...emailChanged, requested }),
   },
+  'operator-sign-in': {
+    ...notice,
+    link: accountLink,
+    texts: ({ operatorSignIn }) => operatorSignIn,
+  },
   'second-factor-on': secondFactorNotice('on'),
   'second-factor-off': secondFactorNotice('off'),
   'recovery-code-used': { ...secondFactorNotice('used'), number: recoveryCodesLeft },

@@ -1,4 +1,4 @@
-import type { Caller } from '../contract/caller'
+import { type Caller, unknownCaller } from '../contract/caller'
 import type { Check } from '../contract/checks'
 import { mayUsePassword, needsStart } from '../database/domain-rules'
 import {
@@ -8,6 +8,7 @@ import {
   type Transaction,
   transaction,
 } from '../database/prisma'
+import { writeEvent } from '../event/record'
 import { sendsMail } from '../settings/env'
 import type { MailClaim } from './claimed'
 import type { MailKind, MailKindName } from './kinds'
@@ -120,9 +121,20 @@ export async function queueInvitation(
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
       )
       INSERT INTO mails (kind, user_id, language) SELECT ${kind}, ${userId}::uuid, ${language} FROM allowed`
+    if (queued > 0) await writeEvent(tx, 'user_invited', { userId })
 
     return queued > 0
   })
+}
+
+/** Queues the notice that an operator can sign in as a user. */
+export async function queueOperatorNotice(
+  userId: string,
+  language: string,
+): Promise<void> {
+  const user = Prisma.sql`${userId}::uuid`
+  const queued = notice('operator-sign-in', user, { ...unknownCaller, language })
+  await prisma().$executeRaw`WITH ${queued} SELECT 1`
 }
 
 /** A condition: whether a forgot-password request caused the email. */

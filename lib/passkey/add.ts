@@ -4,6 +4,7 @@ import { maxPasskeys, passkeyPromptMs } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma, transaction } from '../database/prisma'
+import { recordEvents } from '../event/record'
 import { notice } from '../mail/outbox'
 import { findFactor, isUnchanged, type UserWithFactor } from '../second-factor/find'
 import type { LiveSession } from '../session/find'
@@ -125,6 +126,11 @@ async function insert(
 ): Promise<number> {
   const { id, credentialId, publicKey, signCount, aaguid, transports } = passkey
   const { isBackupEligible, isBackedUp } = passkey
+  const recorded = recordEvents(
+    'passkey_added',
+    { userId: Prisma.sql`user_id`, sessionId },
+    Prisma.sql`FROM added`,
+  )
 
   return transaction(async (tx) => {
     // In an earlier statement, so that the next one sees sessions and passkeys as they are
@@ -140,7 +146,7 @@ async function insert(
           AND (SELECT count(*) FROM passkeys WHERE user_id = users.id) < ${maxPasskeys}
         ON CONFLICT DO NOTHING
         RETURNING user_id
-      ), ${notice('passkey-added', Prisma.sql`(SELECT user_id FROM added)`, caller)}
+      ), ${notice('passkey-added', Prisma.sql`(SELECT user_id FROM added)`, caller)}${recorded}
       SELECT 1 FROM added`
   })
 }

@@ -1,6 +1,7 @@
 import { type Caller, unknownCaller } from '../contract/caller'
 import { invalid } from '../contract/errors'
 import { Prisma, prisma, transaction } from '../database/prisma'
+import { recordEvents } from '../event/record'
 import { notice } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'
@@ -73,8 +74,13 @@ function removal(
   spared: string | null = null,
 ): Prisma.Sql {
   const user = Prisma.sql`(SELECT user_id FROM removed LIMIT 1)`
+  const recorded = recordEvents(
+    'passkey_removed',
+    { userId: Prisma.sql`user_id` },
+    Prisma.sql`FROM removed`,
+  )
   return Prisma.sql`
     WITH removed AS (DELETE FROM passkeys WHERE ${isRemoved} RETURNING user_id),
-      ${endAllSessions(user, spared)}, ${notice('passkey-removed', user, caller)}
+      ${endAllSessions(user, spared)}, ${notice('passkey-removed', user, caller)}${recorded}
     SELECT id FROM revoked`
 }

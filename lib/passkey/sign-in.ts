@@ -6,6 +6,7 @@ import { readUuid } from '../crypto/token'
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
+import { addToOrigin } from '../event/origin'
 import { errorCode } from '../log/error-code'
 import { log } from '../log/log'
 import { makeKnownBrowser } from '../password/known-browser'
@@ -79,6 +80,7 @@ export async function signInWithPasskey(given: Given, caller: Caller): Promise<S
   if (!issued) throw new ApiError('CHALLENGE_INVALID', { check: 'challenge_unknown' })
 
   const presented = readPresented(given)
+  addToOrigin({ userId: presented.userId })
   const found = await findPasskey(presented, issued.id)
   if (found.now >= issued.endsAt)
     throw new ApiError('CHALLENGE_INVALID', { check: 'challenge_expired' })

@@ -2,6 +2,7 @@ import type { Caller } from '../contract/caller'
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma, transaction } from '../database/prisma'
+import { recordEvents } from '../event/record'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { repetitionSeconds } from '../session/repetition'
@@ -91,6 +92,11 @@ async function replaceHash(
   caller: Caller,
 ): Promise<boolean> {
   const changed = Prisma.sql`(SELECT id FROM changed)`
+  const recorded = recordEvents(
+    'password_changed',
+    { userId: Prisma.sql`id`, sessionId },
+    Prisma.sql`FROM changed`,
+  )
 
   const count = await transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -101,7 +107,7 @@ async function replaceHash(
         UPDATE users SET password_hash = ${newHash}, password_changed_at = statement_timestamp()
         WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND ${mayUsePassword}
         RETURNING id
-      ), ${endAllSessions(changed, sessionId)}, ${noticeInsteadOfResets(changed, caller)}
+      ), ${endAllSessions(changed, sessionId)}, ${noticeInsteadOfResets(changed, caller)}${recorded}
       SELECT 1 FROM changed`
   })
 

@@ -7,6 +7,7 @@ import { isUnexpired } from '../database/conditions'
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
+import { eventColumns, recordEvents, recordIssued } from '../event/record'
 import { errorCode } from '../log/error-code'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import { repetitionSeconds } from '../session/repetition'
@@ -36,9 +37,13 @@ export async function issueResetToken(
   const secret = newSecret()
   const user = Prisma.sql`(SELECT ${userId}::uuid AS user_id) AS given`
 
-  const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
+  const insertion = Prisma.sql`
     ${insertResetToken(secret, lifetimes.resetToken, user)}
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
+
+  const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>(
+    recordIssued('reset_link_issued', insertion, userId),
+  )
 
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
@@ -212,9 +217,12 @@ async function spendToken(
   removesPasskeys: boolean,
 ): Promise<number> {
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
-  const passkeysRemoved = removesPasskeys
-    ? Prisma.sql`passkeys_removed AS (DELETE FROM passkeys WHERE user_id = ${claimed} AND ${isRemovable}), `
-    : Prisma.empty
+  const passkeysRemoved = removesPasskeys ? removePasskeys(claimed) : Prisma.empty
+  const recorded = recordEvents(
+    'password_reset',
+    { userId: Prisma.sql`id` },
+    Prisma.sql`FROM changed`,
+  )
 
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -228,9 +236,23 @@ async function spendToken(
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
         WHERE id = ${claimed}
         RETURNING id
-      ), ${passkeysRemoved}${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, caller)}
+      ), ${passkeysRemoved}${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, caller)}${recorded}
       SELECT 1 FROM changed`
   })
+}
+
+/** Returns the CTE, before a comma, that deletes the passkeys of a user. */
+function removePasskeys(userId: Prisma.Sql): Prisma.Sql {
+  const columns = eventColumns(Prisma.sql`user_id`)
+  const returning =
+    columns === Prisma.empty ? Prisma.empty : Prisma.sql` RETURNING 1${columns}`
+  const recorded = recordEvents(
+    'passkey_removed',
+    { userId: Prisma.sql`user_id` },
+    Prisma.sql`FROM passkeys_removed`,
+  )
+
+  return Prisma.sql`passkeys_removed AS (DELETE FROM passkeys WHERE user_id = ${userId} AND ${isRemovable}${returning})${recorded}, `
 }
 
 /**

@@ -6,6 +6,7 @@ import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/erro
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
+import { withEvents } from '../event/record'
 import { errorCode } from '../log/error-code'
 import { describeCause, log } from '../log/log'
 import { makeChallenge } from '../second-factor/challenge'
@@ -316,9 +317,13 @@ export async function startPasswordSession(
 
   // A second statement, because the first may have waited for the lock, and can't see a
   // connection added meanwhile.
-  const isForbidden = await prisma().$executeRaw`
+  const revocation = Prisma.sql`
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
+  const ended = { userId: row.userId, sessionId }
+  const isForbidden = await prisma().$executeRaw(
+    withEvents(revocation, 'session_ended', ended),
+  )
   if (isForbidden) return null
 
   const tokens = issueTokens({ sessionId, connection: null, generation: 0, ...row })

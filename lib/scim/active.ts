@@ -1,4 +1,5 @@
-import type { Transaction } from '../database/prisma'
+import { Prisma, type Transaction } from '../database/prisma'
+import { withEvents } from '../event/record'
 import { endAccess } from '../user/user'
 
 /** What a request has changed, for the log. */
@@ -30,17 +31,19 @@ export async function disable(
   userId: string,
 ): Promise<Effect[]> {
   await endAccess(tx, userId)
-  const changed = await tx.$executeRaw`
+  const change = Prisma.sql`
     UPDATE users SET disabled_at = now(), disabled_by = ${connectionId}::uuid
     WHERE id = ${userId}::uuid AND disabled_at IS NULL`
+  const changed = await tx.$executeRaw(withEvents(change, 'user_disabled', { userId }))
 
   return changed > 0 ? ['disabled'] : []
 }
 
 async function enable(tx: Transaction, userId: string): Promise<Effect[]> {
-  const changed = await tx.$executeRaw`
+  const change = Prisma.sql`
     UPDATE users SET disabled_at = NULL, disabled_by = NULL
     WHERE id = ${userId}::uuid AND disabled_at IS NOT NULL AND disabled_by IS NOT NULL`
+  const changed = await tx.$executeRaw(withEvents(change, 'user_enabled', { userId }))
 
   return changed > 0 ? ['enabled'] : []
 }

@@ -1,6 +1,7 @@
 import { newIssuedSecret } from '../crypto/token'
 import { expireSecrets, revokeSecrets } from '../database/issued-secrets'
 import { prisma, transaction } from '../database/prisma'
+import { withEvents, writeEvent } from '../event/record'
 
 type Named = { id: string }
 
@@ -14,13 +15,16 @@ export function createScimToken({ id }: Named, keepSeconds: number): Promise<str
     await expireSecrets(tx, 'scim_tokens', id, keepSeconds)
     const { secret, hash, hint } = newIssuedSecret('scim_')
     await tx.scimToken.create({ data: { connectionId: id, tokenHash: hash, hint } })
+    await writeEvent(tx, 'directory_token_issued', { connectionId: id })
     return secret
   })
 }
 
 /** Revokes the live tokens that end with `hint`. Returns their number. */
 export function revokeScimTokens({ id }: Named, hint: string): Promise<number> {
-  return revokeSecrets('scim_tokens', id, hint)
+  return revokeSecrets('scim_tokens', id, hint, (change) =>
+    withEvents(change, 'directory_token_revoked', { connectionId: id }),
+  )
 }
 
 /** Returns the tokens of a connection, the oldest first. */

@@ -2,6 +2,7 @@ import { emailForms, foldCase, toUnicode } from '../contract/email-address'
 import { lockAddress } from '../database/address-lock'
 import { mayUsePassword } from '../database/domain-rules'
 import { Prisma, type Transaction, transaction } from '../database/prisma'
+import { withEvents, writeEvent } from '../event/record'
 import { errorCode } from '../log/error-code'
 import { lockUsers } from '../session/revoke'
 import { changeAddress } from '../user/user'
@@ -39,6 +40,7 @@ export async function addUser(connectionId: string, given: Attributes): Promise<
     const { userName, externalId, givenName, familyName, displayName } = given
     const columns = { userName, externalId, givenName, familyName, displayName }
     await tx.scimUser.createMany({ data: [{ connectionId, userId, ...columns }] })
+    await writeEvent(tx, known ? 'directory_user_added' : 'user_added', { userId })
     const changed = await setActive(tx, connectionId, userId, given.active ?? true)
 
     const user = (await findUser(tx, connectionId, userId))!
@@ -121,8 +123,9 @@ export async function removeUser(connectionId: string, userId: string): Promise<
     if (!user) return unknownUser()
 
     const changed = await disable(tx, connectionId, userId)
-    await tx.$executeRaw`
+    const deletion = Prisma.sql`
       DELETE FROM scim_users WHERE user_id = ${userId}::uuid AND ${isOf(connectionId)}`
+    await tx.$executeRaw(withEvents(deletion, 'directory_user_removed', { userId }))
 
     return { user, effects: ['deleted', ...changed] }
   })

@@ -3,6 +3,7 @@ import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
+import { recordEvents } from '../event/record'
 import { notice } from '../mail/outbox'
 import { refundAttempt } from '../password/attempts'
 import { checkPassword } from '../password/sign-in'
@@ -166,6 +167,11 @@ async function enrol(
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const encrypted = await encrypt(secret, `totp ${userId}`)
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
+  const recorded = recordEvents(
+    'second_factor_on',
+    { userId: Prisma.sql`id`, sessionId },
+    Prisma.sql`FROM enrolled`,
+  )
 
   return transaction(async (tx) => {
     // Locks the user's row in an earlier statement, so that a sign-in that waits for the
@@ -182,7 +188,7 @@ async function enrol(
         SELECT id, ${encrypted}, ${step}::int FROM enrolled
       ), codes AS (
         INSERT INTO recovery_codes (user_id, code_hash) SELECT id, unnest(${hashes}::bytea[]) FROM enrolled
-      ), ${endAllSessions(enrolled, sessionId)}, ${notice('second-factor-on', enrolled, caller)}
+      ), ${endAllSessions(enrolled, sessionId)}, ${notice('second-factor-on', enrolled, caller)}${recorded}
       SELECT 1 FROM enrolled`
   })
 }
@@ -201,8 +207,10 @@ export async function replaceRecoveryCodes(
   const recoveryCodes = newRecoveryCodes()
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const user = Prisma.sql`${session.userId}::uuid`
+  const { userId, sessionId } = session
+  const recorded = recordEvents('recovery_codes_replaced', { userId, sessionId })
   const replacement = Prisma.sql`
-    WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, caller)}
+    WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, caller)}${recorded}
     INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`
   await executeWithProof(replacement, session, given, caller)
 
@@ -257,7 +265,7 @@ function removal(
     WITH switched_off AS (UPDATE users SET second_factor_at = NULL WHERE id = ${user}),
       factor AS (DELETE FROM second_factors WHERE user_id = ${user}),
       codes AS (DELETE FROM recovery_codes WHERE user_id = ${user}),
-      ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, caller)}
+      ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, caller)}${recordEvents('second_factor_off', { userId })}
     SELECT id FROM revoked`
 }
 

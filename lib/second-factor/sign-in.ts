@@ -1,6 +1,7 @@
 import type { Caller } from '../contract/caller'
 import { ApiError } from '../contract/errors'
 import { Prisma } from '../database/prisma'
+import { addToOrigin } from '../event/origin'
 import { errorCode } from '../log/error-code'
 import { notice } from '../mail/outbox'
 import type { Counted } from '../password/attempts'
@@ -34,6 +35,7 @@ export async function signInWithSecondFactor(
 ): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (typeof user === 'string') throw new ApiError('CHALLENGE_INVALID', { check: user })
+  addToOrigin({ userId: user.userId })
 
   const { proof, attempt } = await checkCode(user, given, caller)
 

@@ -42,5 +42,5 @@ export async function listSessions({
 /** Ends a session of the user's list. Ignores the ID of any other session. */
 export async function endListedSession(session: LiveSession, id: string): Promise<void> {
   const listed = await listSessions(session)
-  if (listed.some((each) => each.id === id)) await endSessions([id])
+  if (listed.some((each) => each.id === id)) await endSessions([id], 'session_ended')
 }

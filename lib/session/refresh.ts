@@ -2,6 +2,7 @@ import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma } from '../database/prisma'
+import { eventColumns, recordEvents } from '../event/record'
 import { log } from '../log/log'
 import { explainRefreshToken, isOfBrowser, isUserAllowed } from './find'
 import { noticeClients } from './revoke'
@@ -49,7 +50,7 @@ export async function rotate(
   // One statement on one row. Concurrent refreshes wait for the row, and each sees the
   // changes of the previous one. A token with a generation above the stored one was
   // issued before the database was restored from a backup.
-  const [row] = await prisma().$queryRaw<RotatedSession[]>`
+  const rotation = Prisma.sql`
     UPDATE sessions SET
       generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,
       rotated_at = CASE WHEN ${rotates} THEN now() ELSE rotated_at END,
@@ -58,11 +59,13 @@ export async function rotate(
       AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed} AND ${isAccepted}
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
     RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,
-      floor(extract(epoch FROM coalesce(authenticated_at, created_at)))::int AS "authenticatedAt", amr,
+      floor(extract(epoch FROM coalesce(authenticated_at, created_at)))::int AS "authenticatedAt", amr, method,
       (SELECT email FROM users WHERE users.id = user_id) AS email,
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"
-      ${moreColumns}`
+      ${moreColumns}${eventColumns(ofReuse)}`
+
+  const [row] = await prisma().$queryRaw<RotatedSession[]>(recordReuse(rotation))
 
   if (row?.reused) {
     log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
@@ -70,4 +73,27 @@ export async function rotate(
   }
 
   return row ?? null
+}
+
+/** The columns of a rotation that only the event of a reused token needs. */
+const ofReuse = Prisma.sql`connection_id, client_id`
+
+/** What that event reads of the row of a rotation. */
+const reused = {
+  userId: Prisma.sql`"userId"`,
+  sessionId: Prisma.sql`"sessionId"`,
+  connectionId: Prisma.sql`connection_id`,
+  clientId: Prisma.sql`client_id`,
+}
+
+/** Adds the event of a reused token to a rotation. */
+function recordReuse(rotation: Prisma.Sql): Prisma.Sql {
+  const recorded = recordEvents(
+    'refresh_token_reused',
+    reused,
+    Prisma.sql`FROM rotated WHERE reused`,
+  )
+  if (recorded === Prisma.empty) return rotation
+
+  return Prisma.sql`WITH rotated AS (${rotation})${recorded} SELECT * FROM rotated`
 }

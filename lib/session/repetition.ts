@@ -63,7 +63,7 @@ export async function findRepeated(
   // knew that the array is empty.
   const heldIds = await caller.sessionIds
   const [session] = await prisma().$queryRaw<StoredSession[]>`
-    SELECT id AS "sessionId", user_id AS "userId", generation, amr,
+    SELECT id AS "sessionId", user_id AS "userId", generation, amr, method,
       (SELECT email FROM users WHERE users.id = user_id) AS email,
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM authenticated_at))::int AS "authenticatedAt",

@@ -1,13 +1,33 @@
+import type { EventKind } from '../contract/events'
 import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
+import { eventColumns, type Recorded, recordEvents } from '../event/record'
 import { env } from '../settings/env'
 import type { LiveSession } from './find'
 
+/** What ends a session, for its event. */
+type Ending = Extract<EventKind, 'signed_out' | 'session_ended'>
+
+/** The columns of `revoked` that only its events need. */
+const ofEnded = Prisma.sql`user_id, connection_id, client_id`
+
 /**
- * Returns the CTEs that revoke the sessions selected by `where`, and queue the notices of
- * clients. `revoked (id)` has one row per session.
+ * Returns the CTEs that revoke the sessions selected by `where`, queue the notices of
+ * clients, and write an event for each session, and `others`. `revoked (id)` has one row
+ * per session.
  */
-export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
+export function revokeSessions(
+  where: Prisma.Sql,
+  ending: Ending = 'session_ended',
+  others: Recorded[] = [],
+): Prisma.Sql {
+  const ended = {
+    userId: Prisma.sql`user_id`,
+    sessionId: Prisma.sql`id`,
+    connectionId: Prisma.sql`connection_id`,
+    clientId: Prisma.sql`client_id`,
+  }
+
   // Locks the sessions in a fixed order. Without it, a sign-out of two sessions and a
   // reset could deadlock. No index has this order, because the planner might then read
   // the whole index instead of sorting a few rows.
@@ -15,8 +35,8 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
     revoked AS (
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
         SELECT id FROM sessions WHERE revoked_at IS NULL AND ${where} ORDER BY created_at, id FOR NO KEY UPDATE))
-      RETURNING id
-    )${queueNotices()}`
+      RETURNING id${eventColumns(ofEnded)}
+    )${queueNotices()}${recordEvents(ending, ended, Prisma.sql`FROM revoked`, others)}`
 }
 
 /**
@@ -48,10 +68,13 @@ export async function noticeClients(sessionId: string): Promise<void> {
  * Revokes sessions by ID, and their parents. So a sign-out at one dashboard ends the
  * sessions at all dashboards.
  */
-export async function endSessions(ids: string[]): Promise<void> {
+export async function endSessions(
+  ids: string[],
+  ending: Ending = 'signed_out',
+): Promise<void> {
   const idsAndParents = Prisma.sql`
     SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
-  const revoked = revokeSessions(Prisma.sql`id = ANY (ARRAY(${idsAndParents}))`)
+  const revoked = revokeSessions(Prisma.sql`id = ANY (ARRAY(${idsAndParents}))`, ending)
   await prisma().$executeRaw`WITH ${revoked} SELECT 1 FROM revoked`
 }
 

@@ -50,6 +50,16 @@ test('a token contains the email address, and the time, the connection and the m
   for (const claim of Object.keys(known)) expect(payload({})).not.toHaveProperty(claim)
 })
 
+test('a token of an operator has the claim act, and never amr', () => {
+  const times = { issuedAt: now(), expiresAt: now() + 60 }
+  const payload = (method: string) =>
+    decodeJwt(signSessionToken({ ...claims, amr: ['pwd'], method, ...times }))
+  expect(payload('operator')).toMatchObject({ act: { sub: 'operator' } })
+  expect(payload('operator')).not.toHaveProperty('amr')
+  expect(payload('password')).toMatchObject({ amr: ['pwd'] })
+  expect(payload('password')).not.toHaveProperty('act')
+})
+
 test('a token of this service is accepted', async () => {
   const expiresAt = now() + 60
   const verified = { ...subject, expiresAt: new Date(expiresAt * 1000) }

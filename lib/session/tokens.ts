@@ -12,6 +12,7 @@ export type SessionClaims = {
   connection: string | null // the slug
   authenticatedAt: number
   amr: string[] | null // how the user authenticated (RFC 8176), if that is known
+  method?: string | null // `operator`: an operator acts as the user
   client?: string // the slug, for the session of an OpenID client
 }
 
@@ -28,6 +29,7 @@ export type SessionTokens = {
  * database's clock.
  */
 export type StoredSession = SessionClaims & {
+  method: string | null
   generation: number
   now: number
   endsAt: number
@@ -58,7 +60,7 @@ export function issueTokens({
 export function signSessionToken(
   session: SessionClaims & { issuedAt: number; expiresAt: number },
 ): string {
-  const { connection, amr, client } = session
+  const { connection, client } = session
   const claims = {
     iss: env().PUBLIC_URL,
     aud: env().SESSION_AUDIENCE,
@@ -70,11 +72,23 @@ export function signSessionToken(
     auth_time: session.authenticatedAt,
     email: session.email,
     ...(connection && { connection }),
-    ...(amr && { amr }),
+    ...authenticationClaims(session),
     ...(client && { client_id: client }),
   }
 
   return signJwt('JWT', claims, env().SESSION_SIGNING_KEYS)
+}
+
+/**
+ * Returns the claims about who has authenticated: `amr` (RFC 8176) of the user, or `act`
+ * (RFC 8693 §4.1) if an operator acts as the user, who has not authenticated then.
+ */
+export function authenticationClaims({
+  amr,
+  method,
+}: Pick<SessionClaims, 'amr' | 'method'>): object {
+  if (method === 'operator') return { act: { sub: 'operator' } }
+  return amr ? { amr } : {}
 }
 
 /** What the service reads from a session JWT that a client presents. */

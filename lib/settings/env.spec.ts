@@ -73,6 +73,16 @@ test('a color may be given without #, because # begins a comment in an env file'
       ])
 })
 
+test('EVENTS_DAYS is 0 or at least 30, and 180 by default', () => {
+  expect(parseEnv(good).EVENTS_DAYS).toBe(180)
+  for (const days of [0, 30, 3_650])
+    expect(parseEnv({ ...good, EVENTS_DAYS: String(days) }).EVENTS_DAYS).toBe(days)
+  for (const days of ['1', '29', '-30', '30.5', '3651', 'x'])
+    expect(problems({ ...good, EVENTS_DAYS: days })).toEqual([
+      'EVENTS_DAYS must be 0, or a whole number from 30 to 3650',
+    ])
+})
+
 test('names the settings that are present but empty', () => {
   expect(emptySettings(good)).toEqual([])
   // bin/server.ts empties VERCEL, and EDITOR is not one of our settings

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
+import { minEventDays } from '../contract/events'
 import { parseEncryptionKeys } from './encryption-keys'
 import {
   type EnvFileWarning,
@@ -20,6 +21,14 @@ function wholeNumber(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`
   const isAllowed = (value: number) =>
     Number.isInteger(value) && value >= min && value <= max
+  return z.coerce.number({ error }).refine(isAllowed, error)
+}
+
+/** 0, or a whole number of days that is not below `minEventDays`. */
+function eventDays() {
+  const error = `must be 0, or a whole number from ${minEventDays} to 3650`
+  const isAllowed = (days: number) =>
+    Number.isInteger(days) && (days === 0 || (days >= minEventDays && days <= 3_650))
   return z.coerce.number({ error }).refine(isAllowed, error)
 }
 
@@ -262,6 +271,7 @@ const Settings = z.object({
     )
     .optional(),
   SMTP_MAX_CONNECTIONS: wholeNumber(1, 50).default(2),
+  EVENTS_DAYS: eventDays().default(180),
   METRICS_PORT: wholeNumber(1, 65_535).optional(),
   METRICS_HOST: z
     .string()
@@ -575,6 +585,11 @@ export function isHttps(): boolean {
 /** Whether this service sends email. Without email, it has no forgot-password page. */
 export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
+}
+
+/** Whether this service records events (docs/operate.md). */
+export function recordsEvents(): boolean {
+  return env().EVENTS_DAYS > 0
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 import { lockAddress } from '../database/address-lock'
 import { mayLink, mayUsePassword } from '../database/domain-rules'
 import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
+import { writeEvent } from '../event/record'
 import { type Connection, parseDomain, readDomain } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -167,6 +168,10 @@ async function link(
   await tx.identity.createMany({
     data: [{ connectionId: connection.id, issuer, subject, userId }],
   })
+
+  const about = { actor: Prisma.sql`'provider'`, userId, connectionId: connection.id }
+  if (decision.outcome === 'create') await writeEvent(tx, 'user_added', about)
+  await writeEvent(tx, 'user_linked', about)
 
   return { userId }
 }

@@ -1,3 +1,4 @@
+import { accountEventDays } from '../contract/events'
 import {
   lifetimes,
   maxPasskeys,
@@ -469,6 +470,18 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       button: 'تسجيل الدخول',
       support: 'إذا لم تكن تتوقع هذا التغيير، فيُرجى إبلاغ فريق الدعم.',
     },
+    operatorSignIn: {
+      subject: `يمكن لمسؤول النظام تسجيل الدخول إلى حسابك في ${app}`,
+      title: 'يمكن لمسؤول النظام تسجيل الدخول باسمك',
+      body: `حصل مسؤول النظام على رابط لتسجيل الدخول مرة واحدة إلى حسابك في ${isolated(app)} دون كلمة مرورك.`,
+      next: 'تعرض صفحة حسابك عمليات تسجيل الدخول هذه، ويمكنك إنهاؤها منها.',
+      button: 'فتح حسابك',
+      support: 'إذا لم تكن تتوقع ذلك، فيُرجى إبلاغ فريق الدعم.',
+      requested: {
+        plain: 'كان ذلك بتاريخ {when}.',
+        fromDevice: `كان ذلك بتاريخ {when}، باستخدام ${isolated('{device}')}.`,
+      },
+    },
     secondFactor: {
       button: 'اختيار كلمة مرور جديدة',
       notYou:
@@ -524,6 +537,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       connection: `تسجيل الدخول عبر ${isolated('{name}')}:`,
       sso: 'تسجيل الدخول عبر مؤسستك:',
       code: 'تسجيل الدخول:',
+      operator: 'سجّل مسؤول النظام الدخول باسمك:',
     },
     lastUsed: 'آخر استخدام:',
     done: {
@@ -536,6 +550,35 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       setUp: 'تم إعداد تطبيق المصادقة وتسجيل خروجك من جميع الأجهزة الأخرى.',
       newCodes: 'لديك رموز استرداد جديدة. لم تعد الرموز السابقة صالحة.',
       switchOff: 'تم إيقاف تطبيق المصادقة وتسجيل خروجك من جميع الأجهزة الأخرى.',
+    },
+    events: {
+      title: 'النشاط الأخير',
+      intro: `ما حدث في حسابك خلال آخر ${accountEventDays} يومًا. إذا لم يكن أحد هذه الإجراءات منك، فيُرجى تغيير كلمة المرور وإبلاغ فريق الدعم.`,
+      show: 'عرض النشاط',
+      none: 'لم يحدث شيء بعد.',
+      byOther: 'من مسؤول النظام أو مؤسستك',
+      operator: 'سجّل مسؤول النظام الدخول باسمك',
+      kinds: {
+        signed_in: 'تسجيل دخول',
+        sign_in_failed: 'تسجيل دخول فاشل',
+        signed_out: 'تسجيل خروج',
+        session_ended: 'تم تسجيل الخروج من أحد الأجهزة',
+        refresh_token_reused: 'تم تسجيل الخروج من أحد الأجهزة لأن جلسته ربما نُسخت',
+        password_reset: 'كلمة مرور جديدة عبر رابط',
+        password_changed: 'تم تغيير كلمة المرور',
+        reset_link_issued: 'تم إصدار رابط لاختيار كلمة مرور',
+        sign_in_link_issued: 'حصل مسؤول النظام على رابط لتسجيل الدخول باسمك',
+        second_factor_on: 'تم إعداد تطبيق المصادقة',
+        second_factor_off: 'تم إيقاف تطبيق المصادقة',
+        recovery_codes_replaced: 'رموز استرداد جديدة',
+        passkey_added: 'تمت إضافة مفتاح مرور',
+        passkey_removed: 'تمت إزالة مفتاح مرور',
+        user_disabled: 'تم تعطيل الحساب',
+        user_enabled: 'تم تفعيل الحساب',
+        user_renamed: 'تم تغيير عنوان البريد الإلكتروني',
+        user_linked: 'تم ربط الحساب بتسجيل الدخول عبر مؤسستك',
+        user_unlinked: 'تم إلغاء ربط الحساب بتسجيل الدخول عبر مؤسستك',
+      },
     },
     signOutOthers: 'تسجيل الخروج من جميع الأجهزة الأخرى',
     factor: {

@@ -1,3 +1,4 @@
+import { accountEventDays } from '../contract/events'
 import {
   lifetimes,
   maxPasskeys,
@@ -466,6 +467,18 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       button: 'Anmelden',
       support: 'Wenn Sie das nicht erwartet haben, informieren Sie den Support.',
     },
+    operatorSignIn: {
+      subject: `Die Administration kann sich bei Ihrem Konto für ${app} anmelden`,
+      title: 'Die Administration kann sich in Ihrem Namen anmelden',
+      body: `Die Administration hat einen Link erhalten, mit dem sie sich einmal ohne Ihr Passwort bei Ihrem Konto für ${app} anmelden kann.`,
+      next: 'Ihre Kontoseite zeigt solche Anmeldungen und kann sie beenden.',
+      button: 'Konto öffnen',
+      support: 'Wenn Sie das nicht erwartet haben, informieren Sie den Support.',
+      requested: {
+        plain: 'Das war am {when}.',
+        fromDevice: 'Das war am {when} mit {device}.',
+      },
+    },
     secondFactor: {
       button: 'Neues Passwort wählen',
       notYou:
@@ -522,6 +535,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       connection: 'Mit {name} angemeldet:',
       sso: 'Über Ihre Organisation angemeldet:',
       code: 'Angemeldet:',
+      operator: 'Von der Administration in Ihrem Namen angemeldet:',
     },
     lastUsed: 'Zuletzt verwendet:',
     done: {
@@ -539,6 +553,37 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
         'Sie haben neue Wiederherstellungscodes. Die alten funktionieren nicht mehr.',
       switchOff:
         'Ihre Authenticator-App ist ausgeschaltet. Alle anderen Geräte wurden abgemeldet.',
+    },
+    events: {
+      title: 'Letzte Ereignisse',
+      intro: `Was in den letzten ${accountEventDays} Tagen mit Ihrem Konto geschehen ist. Wenn Sie etwas davon nicht waren, ändern Sie Ihr Passwort und informieren Sie den Support.`,
+      show: 'Ereignisse anzeigen',
+      none: 'Bisher ist nichts geschehen.',
+      byOther: 'Von der Administration oder Ihrer Organisation',
+      operator: 'Die Administration hat sich in Ihrem Namen angemeldet',
+      kinds: {
+        signed_in: 'Anmeldung',
+        sign_in_failed: 'Fehlgeschlagene Anmeldung',
+        signed_out: 'Abmeldung',
+        session_ended: 'Ein Gerät wurde abgemeldet',
+        refresh_token_reused:
+          'Ein Gerät wurde abgemeldet, weil seine Sitzung vielleicht kopiert wurde',
+        password_reset: 'Neues Passwort über einen Link',
+        password_changed: 'Passwort geändert',
+        reset_link_issued: 'Ein Link zum Wählen eines Passworts wurde ausgestellt',
+        sign_in_link_issued:
+          'Die Administration hat einen Link erhalten, um sich in Ihrem Namen anzumelden',
+        second_factor_on: 'Authenticator-App eingerichtet',
+        second_factor_off: 'Authenticator-App abgeschaltet',
+        recovery_codes_replaced: 'Neue Wiederherstellungscodes',
+        passkey_added: 'Passkey hinzugefügt',
+        passkey_removed: 'Passkey entfernt',
+        user_disabled: 'Konto gesperrt',
+        user_enabled: 'Konto entsperrt',
+        user_renamed: 'E‑Mail-Adresse geändert',
+        user_linked: 'Mit der Anmeldung Ihrer Organisation verknüpft',
+        user_unlinked: 'Von der Anmeldung Ihrer Organisation getrennt',
+      },
     },
     signOutOthers: 'Überall sonst abmelden',
     factor: {

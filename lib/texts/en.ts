@@ -1,3 +1,4 @@
+import { accountEventDays } from '../contract/events'
 import {
   lifetimes,
   maxPasskeys,
@@ -461,6 +462,18 @@ export const en = (app: string, passwordMinLength: number) => ({
       button: 'Sign in',
       support: 'If you didn’t expect this, contact support.',
     },
+    operatorSignIn: {
+      subject: `An administrator can sign in to your ${app} account`,
+      title: 'An administrator can sign in as you',
+      body: `An administrator got a link that signs in once to your ${app} account, without your password.`,
+      next: 'Your account page lists such sign-ins, and can end them.',
+      button: 'Open your account',
+      support: 'If you didn’t expect this, contact support.',
+      requested: {
+        plain: 'This was on {when}.',
+        fromDevice: 'This was on {when}, from {device}.',
+      },
+    },
     secondFactor: {
       button: 'Choose a new password',
       notYou:
@@ -516,6 +529,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       connection: 'Signed in with {name}:',
       sso: 'Signed in with your organization:',
       code: 'Signed in:',
+      operator: 'An administrator signed in as you:',
     },
     lastUsed: 'Last used:',
     done: {
@@ -529,6 +543,36 @@ export const en = (app: string, passwordMinLength: number) => ({
       newCodes: 'You have new recovery codes. The old ones no longer work.',
       switchOff:
         'Your authenticator app is switched off. All other devices were signed out.',
+    },
+    events: {
+      title: 'Recent activity',
+      intro: `What happened to your account in the past ${accountEventDays} days. If something wasn’t you, change your password and contact support.`,
+      show: 'Show activity',
+      none: 'Nothing has happened yet.',
+      byOther: 'By an administrator or your organization',
+      operator: 'An administrator signed in as you',
+      kinds: {
+        signed_in: 'Sign-in',
+        sign_in_failed: 'Failed sign-in',
+        signed_out: 'Sign-out',
+        session_ended: 'A device was signed out',
+        refresh_token_reused:
+          'A device was signed out, because its session may have been copied',
+        password_reset: 'New password, with a link',
+        password_changed: 'Password changed',
+        reset_link_issued: 'A link to choose a password was issued',
+        sign_in_link_issued: 'An administrator got a link to sign in as you',
+        second_factor_on: 'Authenticator app set up',
+        second_factor_off: 'Authenticator app switched off',
+        recovery_codes_replaced: 'New recovery codes',
+        passkey_added: 'Passkey added',
+        passkey_removed: 'Passkey removed',
+        user_disabled: 'Account disabled',
+        user_enabled: 'Account enabled',
+        user_renamed: 'Email address changed',
+        user_linked: 'Linked to your organization’s sign-in',
+        user_unlinked: 'Unlinked from your organization’s sign-in',
+      },
     },
     signOutOthers: 'Sign out everywhere else',
     factor: {

@@ -1,3 +1,4 @@
+import { accountEventDays } from '../contract/events'
 import {
   lifetimes,
   maxPasskeys,
@@ -463,6 +464,18 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       button: 'Iniciar sesión',
       support: 'Si no esperaba este cambio, avise a soporte.',
     },
+    operatorSignIn: {
+      subject: `Un administrador puede iniciar sesión en su cuenta de ${app}`,
+      title: 'Un administrador puede iniciar sesión en su nombre',
+      body: `Un administrador ha obtenido un enlace para iniciar sesión una vez en su cuenta de ${app}, sin su contraseña.`,
+      next: 'La página de su cuenta muestra estos inicios de sesión y permite cerrarlos.',
+      button: 'Abrir su cuenta',
+      support: 'Si no lo esperaba, avise a soporte.',
+      requested: {
+        plain: 'Fue el {when}.',
+        fromDevice: 'Fue el {when}, desde {device}.',
+      },
+    },
     secondFactor: {
       button: 'Elegir una contraseña nueva',
       notYou:
@@ -518,6 +531,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       connection: 'Inicio de sesión con {name}:',
       sso: 'Inicio de sesión a través de su organización:',
       code: 'Inicio de sesión:',
+      operator: 'Un administrador inició sesión en su nombre:',
     },
     lastUsed: 'Último uso:',
     done: {
@@ -535,6 +549,37 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       newCodes: 'Tiene códigos de recuperación nuevos. Los anteriores ya no sirven.',
       switchOff:
         'Su aplicación de autenticación está desactivada. Se han cerrado todas las demás sesiones.',
+    },
+    events: {
+      title: 'Actividad reciente',
+      intro: `Lo que ha ocurrido en su cuenta en los últimos ${accountEventDays} días. Si algo no fue cosa suya, cambie su contraseña y avise a soporte.`,
+      show: 'Mostrar la actividad',
+      none: 'Todavía no ha ocurrido nada.',
+      byOther: 'Por un administrador o su organización',
+      operator: 'Un administrador inició sesión en su nombre',
+      kinds: {
+        signed_in: 'Inicio de sesión',
+        sign_in_failed: 'Inicio de sesión fallido',
+        signed_out: 'Cierre de sesión',
+        session_ended: 'Se cerró la sesión en un dispositivo',
+        refresh_token_reused:
+          'Se cerró la sesión en un dispositivo, porque es posible que se haya copiado',
+        password_reset: 'Contraseña nueva, con un enlace',
+        password_changed: 'Contraseña cambiada',
+        reset_link_issued: 'Se creó un enlace para elegir una contraseña',
+        sign_in_link_issued:
+          'Un administrador obtuvo un enlace para iniciar sesión en su nombre',
+        second_factor_on: 'Aplicación de autenticación configurada',
+        second_factor_off: 'Aplicación de autenticación desactivada',
+        recovery_codes_replaced: 'Códigos de recuperación nuevos',
+        passkey_added: 'Llave de acceso añadida',
+        passkey_removed: 'Llave de acceso eliminada',
+        user_disabled: 'Cuenta desactivada',
+        user_enabled: 'Cuenta activada',
+        user_renamed: 'Dirección de correo electrónico cambiada',
+        user_linked: 'Cuenta vinculada al inicio de sesión de su organización',
+        user_unlinked: 'Cuenta desvinculada del inicio de sesión de su organización',
+      },
     },
     signOutOthers: 'Cerrar las demás sesiones',
     factor: {

@@ -1,3 +1,4 @@
+import { accountEventDays } from '../contract/events'
 import {
   lifetimes,
   maxPasskeys,
@@ -466,6 +467,18 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       support:
         'Si vous ne vous attendiez pas à cette modification, prévenez l’assistance.',
     },
+    operatorSignIn: {
+      subject: `Un administrateur peut se connecter à votre compte ${app}`,
+      title: 'Un administrateur peut se connecter en votre nom',
+      body: `Un administrateur a obtenu un lien qui permet de se connecter une fois à votre compte ${app}, sans votre mot de passe.`,
+      next: 'La page de votre compte affiche ces connexions et permet d’y mettre fin.',
+      button: 'Ouvrir votre compte',
+      support: 'Si vous ne vous y attendiez pas, prévenez l’assistance.',
+      requested: {
+        plain: 'C’était le {when}.',
+        fromDevice: 'C’était le {when}, depuis {device}.',
+      },
+    },
     secondFactor: {
       button: 'Choisir un nouveau mot de passe',
       notYou:
@@ -522,6 +535,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       connection: 'Connexion avec {name} :',
       sso: 'Connexion via votre organisation :',
       code: 'Connexion :',
+      operator: 'Connexion d’un administrateur en votre nom :',
     },
     lastUsed: 'Dernière utilisation :',
     done: {
@@ -540,6 +554,37 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         'Vous avez de nouveaux codes de récupération. Les anciens ne fonctionnent plus.',
       switchOff:
         'Votre application d’authentification est désactivée. Toutes vos autres sessions ont été fermées.',
+    },
+    events: {
+      title: 'Activité récente',
+      intro: `Ce qui s’est passé sur votre compte au cours des ${accountEventDays} derniers jours. Si vous n’en êtes pas à l’origine, modifiez votre mot de passe et prévenez l’assistance.`,
+      show: 'Afficher l’activité',
+      none: 'Rien pour l’instant.',
+      byOther: 'Par un administrateur ou votre organisation',
+      operator: 'Un administrateur s’est connecté en votre nom',
+      kinds: {
+        signed_in: 'Connexion',
+        sign_in_failed: 'Échec de connexion',
+        signed_out: 'Déconnexion',
+        session_ended: 'Un appareil a été déconnecté',
+        refresh_token_reused:
+          'Un appareil a été déconnecté, car sa session a peut-être été copiée',
+        password_reset: 'Nouveau mot de passe, avec un lien',
+        password_changed: 'Mot de passe modifié',
+        reset_link_issued: 'Un lien pour choisir un mot de passe a été créé',
+        sign_in_link_issued:
+          'Un administrateur a obtenu un lien pour se connecter en votre nom',
+        second_factor_on: 'Application d’authentification configurée',
+        second_factor_off: 'Application d’authentification désactivée',
+        recovery_codes_replaced: 'Nouveaux codes de secours',
+        passkey_added: 'Clé d’accès ajoutée',
+        passkey_removed: 'Clé d’accès supprimée',
+        user_disabled: 'Compte désactivé',
+        user_enabled: 'Compte réactivé',
+        user_renamed: 'Adresse e‑mail modifiée',
+        user_linked: 'Compte lié à la connexion de votre organisation',
+        user_unlinked: 'Compte dissocié de la connexion de votre organisation',
+      },
     },
     signOutOthers: 'Se déconnecter partout ailleurs',
     factor: {

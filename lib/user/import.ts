@@ -2,6 +2,7 @@ import { emailDomain, emailForms, parseEmailAddress } from '../contract/email-ad
 import { cleanEmail } from '../contract/typed-text'
 import { mayUsePassword } from '../database/domain-rules'
 import { Prisma, type Transaction, transaction } from '../database/prisma'
+import { writeEvent } from '../event/record'
 import { UsageError } from '../usage-error'
 import { isHash, readHash } from './imported-hash'
 import { type Columns, isEmailName, readColumns } from './list-columns'
@@ -150,6 +151,8 @@ export async function importUsers(
       added += batch.length
       if (added % usersPerReport === 0) report(added)
     }
+
+    await writeEvent(tx, 'users_imported', { count: users.length })
 
     return unusable.toSorted()
   }

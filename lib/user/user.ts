@@ -7,6 +7,7 @@ import {
   type Transaction,
   transaction,
 } from '../database/prisma'
+import { withEvents, writeEvent } from '../event/record'
 import { endSessionsOfUser } from '../session/revoke'
 import { sendsMail } from '../settings/env'
 
@@ -35,7 +36,7 @@ export async function findUserByEmail(email: string): Promise<User | null> {
 
 /** How a session began. `connection` is a slug, or null if there was none or it was removed. */
 type Way = {
-  method: 'password' | 'passkey' | 'sso' | 'code'
+  method: 'password' | 'passkey' | 'sso' | 'code' | 'operator'
   connection: string | null
   device: string | null
 }
@@ -128,9 +129,16 @@ export async function createUser(
     ...(ssoOnly && { passwordPolicy: 'never' }),
   }
 
-  const created = await prisma().user.createMany({ data: [user], skipDuplicates: true })
+  return transaction(async (tx) => {
+    const [created] = await tx.user.createManyAndReturn({
+      data: [user],
+      skipDuplicates: true,
+      select: { id: true },
+    })
+    if (created) await writeEvent(tx, 'user_added', { userId: created.id })
 
-  return created.count === 1
+    return created !== undefined
+  })
 }
 
 /**
@@ -142,6 +150,8 @@ export async function disableUser(userId: string): Promise<number> {
     const ended = await endAccess(tx, userId)
     await tx.$executeRaw`
       UPDATE users SET disabled_at = coalesce(disabled_at, now()), disabled_by = NULL WHERE id = ${userId}`
+    await writeEvent(tx, 'user_disabled', { userId })
+
     return ended
   })
 }
@@ -160,7 +170,10 @@ export async function endAccess(tx: Transaction, userId: string): Promise<number
 /** Allows a disabled user to sign in again. Ended sessions stay ended. */
 export async function enableUser(userId: string): Promise<void> {
   const data = { disabledAt: null, disabledBy: null }
-  await prisma().user.update({ where: { id: userId }, data })
+  await transaction(async (tx) => {
+    await tx.user.update({ where: { id: userId }, data })
+    await writeEvent(tx, 'user_enabled', { userId })
+  })
 }
 
 /**
@@ -177,9 +190,13 @@ export async function allowPassword(
       : Prisma.sql`email_domain = ${of.domain}`
 
   for (let total = 0; ; ) {
-    const changed = await prisma().$executeRaw`
+    const change = Prisma.sql`
       UPDATE users SET password_policy = ${isAllowed ? 'allowed' : null} WHERE id = ANY (ARRAY(
         SELECT id FROM users WHERE ${users} AND (password_policy = 'allowed') IS TRUE <> ${isAllowed} LIMIT ${rowsAtOnce}))`
+    const about = { userId: Prisma.sql`id` }
+    const changed = await prisma().$executeRaw(
+      withEvents(change, 'password_policy_changed', about, Prisma.sql`id`),
+    )
     if (changed === 0) return total
     total += changed
   }
@@ -224,6 +241,7 @@ export async function changeAddress(
   await tx.mail.deleteMany({ where: { userId: id, dueAt: { not: null } } })
   await tx.$executeRaw`
     UPDATE users SET email = ${email}, email_domain = ${emailDomain(email)} WHERE id = ${id}`
+  await writeEvent(tx, 'user_renamed', { userId: id })
 
   if (!sendsMail()) return ended
 
@@ -234,8 +252,8 @@ export async function changeAddress(
 }
 
 /**
- * Deletes a user with all related data. Returns how many live sessions and identities
- * were deleted.
+ * Deletes a user with all related data, and the events about the user. Returns how many
+ * live sessions and identities were deleted.
  */
 export async function deleteUser(
   userId: string,
@@ -245,6 +263,8 @@ export async function deleteUser(
     const identities = await tx.identity.count({ where: { userId } })
     await deleteRejected(tx, userId)
     await tx.user.delete({ where: { id: userId } })
+    await tx.event.deleteMany({ where: { userId } })
+    await writeEvent(tx, 'user_deleted', {})
 
     return { sessions, identities }
   })

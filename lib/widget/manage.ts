@@ -5,6 +5,7 @@ import {
   revokeSecrets,
 } from '../database/issued-secrets'
 import { Prisma, prisma, transaction } from '../database/prisma'
+import { withEvents, writeEvent } from '../event/record'
 import { isLoopback } from '../settings/loopback'
 import { UsageError } from '../usage-error'
 
@@ -67,6 +68,7 @@ export async function addWidget(
     await tx.widgetOrigin.createMany({
       data: [...new Set(origins)].map((origin) => ({ widgetId: widget.id, origin })),
     })
+    await writeEvent(tx, 'widget_added', { widgetId: widget.id, slug })
 
     return createWidgetToken(widget.id, tx)
   })
@@ -107,9 +109,12 @@ export async function addOrigin(
   if (origins.length >= maxOrigins && !origins.includes(origin))
     throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
 
-  await prisma().widgetOrigin.createMany({
-    data: [{ widgetId: id, origin }],
-    skipDuplicates: true,
+  await transaction(async (tx) => {
+    const { count } = await tx.widgetOrigin.createMany({
+      data: [{ widgetId: id, origin }],
+      skipDuplicates: true,
+    })
+    if (count > 0) await writeEvent(tx, 'widget_changed', originsOf(id))
   })
 }
 
@@ -118,11 +123,18 @@ export async function removeOrigin(
   { id }: ListedWidget,
   origin: string,
 ): Promise<boolean> {
-  return (
-    (await prisma().widgetOrigin.deleteMany({ where: { widgetId: id, origin } }))
-      .count === 1
-  )
+  return transaction(async (tx) => {
+    const { count } = await tx.widgetOrigin.deleteMany({
+      where: { widgetId: id, origin },
+    })
+    if (count > 0) await writeEvent(tx, 'widget_changed', originsOf(id))
+
+    return count === 1
+  })
 }
+
+/** What the event of a change of the origins says. */
+const originsOf = (widgetId: string) => ({ widgetId, changed: ['origins'] })
 
 /**
  * Creates a token of a widget, and returns it. The current tokens expire after
@@ -131,13 +143,16 @@ export async function removeOrigin(
 export function rotateToken({ id }: ListedWidget, keepSeconds: number): Promise<string> {
   return transaction(async (tx) => {
     await expireSecrets(tx, 'widget_tokens', id, keepSeconds)
+    await writeEvent(tx, 'widget_token_issued', { widgetId: id })
     return createWidgetToken(id, tx)
   })
 }
 
 /** Revokes the live tokens that end with `hint`. Returns their number. */
 export function revokeTokens({ id }: ListedWidget, hint: string): Promise<number> {
-  return revokeSecrets('widget_tokens', id, hint)
+  return revokeSecrets('widget_tokens', id, hint, (change) =>
+    withEvents(change, 'widget_token_revoked', { widgetId: id }),
+  )
 }
 
 /** Returns the number of valid tokens of a widget, by the database's clock. */
@@ -151,10 +166,15 @@ export async function setDisabled(
   isDisabled: boolean,
 ): Promise<void> {
   const since = isDisabled ? Prisma.sql`coalesce(disabled_at, now())` : Prisma.sql`NULL`
-  await prisma().$executeRaw`UPDATE widgets SET disabled_at = ${since} WHERE id = ${id}`
+  const change = Prisma.sql`UPDATE widgets SET disabled_at = ${since} WHERE id = ${id}`
+  const kind = isDisabled ? 'widget_disabled' : 'widget_enabled'
+  await prisma().$executeRaw(withEvents(change, kind, { widgetId: id }))
 }
 
 /** Deletes a widget with its origins and tokens. */
-export async function removeWidget({ id }: ListedWidget): Promise<void> {
-  await prisma().widget.delete({ where: { id } })
+export async function removeWidget({ id, slug }: ListedWidget): Promise<void> {
+  await transaction(async (tx) => {
+    await tx.widget.delete({ where: { id } })
+    await writeEvent(tx, 'widget_removed', { widgetId: id, slug })
+  })
 }

@@ -13,6 +13,8 @@ import { hashSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
 import { findUnready } from '../../../lib/database/readiness'
+import { recordFailedSignIn } from '../../../lib/event/failed-sign-in'
+import { listOwnEvents } from '../../../lib/event/list'
 import { findStart, issueTokenOfMail, recoveryCodesLeft } from '../../../lib/mail/claimed'
 import { mailKinds } from '../../../lib/mail/kinds'
 import {
@@ -96,6 +98,8 @@ async function run(): Promise<void> {
   await exchangeSsoCode(code, withSession).catch(() => {}) // the code is reused
   const session = (await findSession(token))!
   await listSessions(session)
+  await listOwnEvents(id)
+  await recordFailedSignIn({ method: 'password', check: 'wrong', emails: [email] }, {})
   await endOtherSessions(session)
   await findRefreshableSession(refreshToken)
   await refreshSession(refreshToken)

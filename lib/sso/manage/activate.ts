@@ -1,5 +1,6 @@
 import { mayUsePassword } from '../../database/domain-rules'
 import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
+import { writeEvent } from '../../event/record'
 import { errorCode } from '../../log/error-code'
 import { UsageError } from '../../usage-error'
 import { changeRow, type ListedConnection } from './connections'
@@ -36,6 +37,7 @@ export async function activateDomains(
       const rows = await lockRows(tx, connection, domains)
       const moved = chooseDomains(connection, rows, { domains, from })
       await moveDomains(tx, connection, moved)
+      await recordMove(tx, connection, rows, moved)
 
       const own = rows.filter((row) => row.isOwn && row.isLive).map((row) => row.domain)
       return { moved, live: moved.length > 0 ? moved : own }
@@ -50,7 +52,13 @@ export async function activateDomains(
 const uniqueViolation = '23505'
 
 /** A row of `connection_domains`. `slug` is that of its connection. */
-type Row = { domain: string; slug: string; isOwn: boolean; isLive: boolean }
+type Row = {
+  domain: string
+  connectionId: string
+  slug: string
+  isOwn: boolean
+  isLive: boolean
+}
 
 /** Locks the rows of these domains, or of all domains of the connection, in one order. */
 async function lockRows(
@@ -63,7 +71,7 @@ async function lockRows(
     : Prisma.sql`ARRAY(SELECT domain FROM connection_domains WHERE connection_id = ${id}::uuid)`
 
   return tx.$queryRaw`
-    SELECT domain, (SELECT slug FROM connections WHERE connections.id = connection_id) AS slug,
+    SELECT domain, connection_id AS "connectionId", (SELECT slug FROM connections WHERE connections.id = connection_id) AS slug,
       connection_id = ${id}::uuid AS "isOwn", live_since IS NOT NULL AS "isLive"
     FROM connection_domains WHERE domain = ANY (${wanted})
     ORDER BY domain, connection_id FOR NO KEY UPDATE`
@@ -136,6 +144,25 @@ async function moveDomains(
     WHERE domain = ANY (${domains}::text[]) AND connection_id = ${id}`
 }
 
+/** Writes the events of a move: of the connection, and of those that had the domains. */
+async function recordMove(
+  tx: Transaction,
+  { id }: ListedConnection,
+  rows: Row[],
+  moved: string[],
+): Promise<void> {
+  if (moved.length === 0) return
+
+  const changed = ['domains']
+  const former = rows.filter(
+    ({ domain, isOwn, isLive }) => isLive && !isOwn && moved.includes(domain),
+  )
+  for (const connectionId of new Set(former.map((row) => row.connectionId)))
+    await writeEvent(tx, 'connection_deactivated', { connectionId, changed })
+
+  await writeEvent(tx, 'connection_activated', { connectionId: id, changed })
+}
+
 /**
  * Makes domains trials again: by default, all for which the connection is live. Returns
  * them. Their users may use passwords again.
@@ -153,6 +180,8 @@ export async function deactivateDomains(
     await tx.$executeRaw`
       UPDATE connection_domains SET live_since = NULL
       WHERE domain = ANY (${domains}::text[]) AND connection_id = ${id}`
+    const about = { connectionId: id, changed: ['domains'] }
+    if (domains.length > 0) await writeEvent(tx, 'connection_deactivated', about)
   })
 
   return domains

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mayUsePassword } from '../../database/domain-rules'
 import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
+import { withEvents, writeEvent } from '../../event/record'
 import { lockUsers } from '../../session/revoke'
 import { UsageError } from '../../usage-error'
 import { type Connection, parseSettings, type Row } from '../connection'
@@ -60,6 +61,8 @@ export async function addConnection({
 
     const connection = { id, slug: columns.slug }
     await addDomains(tx, connection, domains, { activate, beside })
+    await writeEvent(tx, 'connection_added', { connectionId: id, slug: columns.slug })
+    if (activate) await writeEvent(tx, 'connection_activated', { connectionId: id })
   })
 }
 
@@ -109,6 +112,8 @@ export type ConnectionChange = {
   links?: LinksAfterwards
   /** Whether the new issuer in `settings` has the same users with the same subjects. */
   sameUsers?: boolean
+  /** Whether only the encryption of the secrets changes. */
+  reencrypts?: boolean
 }
 
 /**
@@ -137,7 +142,36 @@ export async function updateConnection(
     if (sameUsers) await moveIdentities(tx, before, settings.issuer)
     await removeDomains(tx, before, removedDomains, links)
     await addDomains(tx, before, domains, { beside })
+
+    const changed = listChanged(before, change)
+    const kind = change.reencrypts ? 'keys_reencrypted' : 'connection_changed'
+    if (changed.length > 0) await writeEvent(tx, kind, { connectionId: id, changed })
   }, limits)
+}
+
+/** Returns the names of the settings that a change changes, for its event. */
+function listChanged(before: ListedConnection, change: ConnectionChange): string[] {
+  const { settings, secrets, domains = [], removedDomains = [], ...rest } = change
+  const own = ['name', 'provision', 'listed', 'allowPasswords', 'sessionHours'] as const
+  const columns = own.filter(
+    (name) => rest[name] !== undefined && rest[name] !== before[name],
+  )
+
+  const [old, current] = [before.settings, settings ?? before.settings] as [
+    Record<string, unknown>,
+    Record<string, unknown>,
+  ]
+  const names = Object.keys({ ...old, ...current })
+  const changed = names.filter(
+    (name) => JSON.stringify(old[name]) !== JSON.stringify(current[name]),
+  )
+
+  return [
+    ...columns,
+    ...changed,
+    ...(secrets && !change.sameUsers ? ['secrets'] : []),
+    ...(domains.length > 0 || removedDomains.length > 0 ? ['domains'] : []),
+  ]
 }
 
 /**
@@ -238,7 +272,10 @@ function isLive({ liveSince }: { liveSince: Date | null }): boolean {
 export async function enableConnection({
   id,
 }: Pick<ListedConnection, 'id'>): Promise<void> {
-  await prisma().connection.updateMany({ where: { id }, data: { disabledAt: null } })
+  await transaction(async (tx) => {
+    await tx.connection.updateMany({ where: { id }, data: { disabledAt: null } })
+    await writeEvent(tx, 'connection_enabled', { connectionId: id })
+  })
 }
 
 /**
@@ -248,8 +285,11 @@ export async function enableConnection({
 export async function disableConnection({
   id,
 }: Pick<ListedConnection, 'id'>): Promise<number> {
-  await prisma()
-    .$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
+  const change = Prisma.sql`
+    UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
+  await prisma().$executeRaw(
+    withEvents(change, 'connection_disabled', { connectionId: id }),
+  )
 
   const usersAfter = (last: string) => Prisma.sql`
     SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${last}::uuid ORDER BY user_id`
@@ -262,7 +302,7 @@ export async function disableConnection({
  * ended.
  */
 export async function removeConnection(
-  connection: Pick<ListedConnection, 'id'>,
+  connection: Pick<ListedConnection, 'id' | 'slug'>,
 ): Promise<number> {
   const ended = await disableConnection(connection)
 
@@ -276,7 +316,11 @@ export async function removeConnection(
     deleted = await deleteSome()
   } while (deleted > 0)
 
-  await prisma().connection.deleteMany({ where: { id: connection.id } })
+  await transaction(async (tx) => {
+    const { id: connectionId, slug } = connection
+    await tx.connection.deleteMany({ where: { id: connectionId } })
+    await writeEvent(tx, 'connection_removed', { connectionId, slug })
+  })
 
   return ended
 }
@@ -294,6 +338,8 @@ export async function unlinkUser(userId: string, connectionId: string) {
     if (!unlinked) return null
 
     const ended = await endSessions(tx, connectionId, [userId])
+    await writeEvent(tx, 'user_unlinked', { userId, connectionId })
+
     return { ...unlinked, ended }
   })
 }
@@ -344,5 +390,6 @@ export async function linkUser(
     await tx.identity.deleteMany({ where: { ...identity, userId: null } })
     await tx.identity.createMany({ data: [{ ...identity, userId }] })
     await tx.rejectedSignIn.deleteMany({ where: identity })
+    await writeEvent(tx, 'user_linked', { userId, connectionId: id })
   })
 }

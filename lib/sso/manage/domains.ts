@@ -1,5 +1,6 @@
 // Adds domains to a connection, and removes them. lib/sso/manage/activate.ts makes them live.
 import { Prisma, prisma, type Transaction } from '../../database/prisma'
+import { withEvents } from '../../event/record'
 import { UsageError } from '../../usage-error'
 import type { Connection } from '../connection'
 import { endSessions, workInBatches } from './batches'
@@ -118,8 +119,12 @@ export async function unlinkDomains(
     const usersAfter = (last: string) => Prisma.sql`
       SELECT id FROM users WHERE email_domain = ${domain} AND id > ${last}::uuid AND ${isLinked(id)} ORDER BY id`
     sessions += await workInBatches(usersAfter, async (tx, userIds) => {
-      users += await tx.$executeRaw`
+      const deletion = Prisma.sql`
         DELETE FROM identities WHERE connection_id = ${id} AND user_id = ANY (${userIds}::uuid[])`
+      const about = { userId: Prisma.sql`user_id`, connectionId: id }
+      users += await tx.$executeRaw(
+        withEvents(deletion, 'user_unlinked', about, Prisma.sql`user_id`),
+      )
       return endSessions(tx, id, userIds)
     })
   }

@@ -3,6 +3,7 @@ import { readCredentials } from '@/lib/client/credentials'
 import { revokeClientSession } from '@/lib/client/revoke'
 import { invalid } from '@/lib/contract/errors'
 import { operations } from '@/lib/contract/operations'
+import { addToOrigin } from '@/lib/event/origin'
 import { route } from '@/lib/http/route'
 import { readRefreshToken, verifySessionToken } from '@/lib/session/tokens'
 
@@ -17,6 +18,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const credentials = readCredentials(request.headers, body)
     const client = await requireClient(credentials)
     addToLog({ client: credentials.slug })
+    addToOrigin({ actor: 'client', clientId: client.id })
     if (!presented) return respond({}) // RFC 7009 §2.2
 
     const { sessionId } = presented

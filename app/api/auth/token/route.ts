@@ -5,6 +5,7 @@ import { type ClientTokens, exchangeCode, refreshTokens } from '@/lib/client/tok
 import { ApiError, invalid } from '@/lib/contract/errors'
 import { operations } from '@/lib/contract/operations'
 import type { TokenRequest } from '@/lib/contract/schemas'
+import { addToOrigin } from '@/lib/event/origin'
 import { type AddToLog, route } from '@/lib/http/route'
 import { readRefreshToken } from '@/lib/session/tokens'
 
@@ -21,6 +22,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const isAuthenticated = presented !== null && 'clientId' in presented
     if (!isAuthenticated) await requireClient(credentials)
     addToLog({ client: credentials.slug })
+    addToOrigin({ actor: 'client' })
 
     const tokens = await grantTokens(credentials, body, addToLog)
     const { userId, sessionId } = tokens

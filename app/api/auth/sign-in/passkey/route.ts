@@ -4,6 +4,7 @@ import { route } from '@/lib/http/route'
 import { signInWithPasskey } from '@/lib/passkey/sign-in'
 import { mailNewDevice } from '@/lib/password/new-device'
 import { knownBrowserCookie, sessionCookies, stepCookie } from '@/lib/session/cookie'
+import { recordFailure } from '../../failed-sign-in'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signInWithPasskey,
@@ -12,7 +13,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     addToLog({ factor: 'passkey' })
 
     const { userId, sessionId, isRepeated, knownBrowser, ...tokens } =
-      await signInWithPasskey(body.credential, caller)
+      await signInWithPasskey(body.credential, caller).catch(
+        recordFailure({ method: 'passkey' }),
+      )
 
     addToLog({ userId, sessionId })
     const kind = 'new-device-passkey'

@@ -6,6 +6,7 @@ import { mailNewDevice } from '@/lib/password/new-device'
 import { signInWithSecondFactor } from '@/lib/second-factor/sign-in'
 import { knownBrowserCookie, sessionCookies, stepCookie } from '@/lib/session/cookie'
 import { sendsMail } from '@/lib/settings/env'
+import { recordFailure } from '../../failed-sign-in'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signInSecondFactor,
@@ -18,7 +19,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     if (sendsMail()) after(sendAfterRequest)
 
     const { userId, sessionId, isRepeated, knownBrowser, ...tokens } =
-      await signInWithSecondFactor(challenge, given, caller)
+      await signInWithSecondFactor(challenge, given, caller).catch(
+        recordFailure({ method: 'password' }),
+      )
 
     addToLog({ userId, sessionId })
     after(() => mailNewDevice({ userId, sessionId, isRepeated }, caller))

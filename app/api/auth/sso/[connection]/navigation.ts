@@ -20,6 +20,7 @@ import type { Authenticated, ProviderSignIn } from '@/lib/sso/provider'
 import { recordRejected } from '@/lib/sso/rejected'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { deleteTestCookie, readTestBrowser } from '@/lib/sso/test-link'
+import { recordFailureLater } from '../../failed-sign-in'
 
 /**
  * The destination of the user. Set it as soon as it is known, so that an error page gets
@@ -203,7 +204,10 @@ async function claim(
   }
 }
 
-/** Runs `work`. Stores its rejection for operators, if the account is known. */
+/**
+ * Runs `work`, the end of a sign-in that began here. Its rejection is an event, and is
+ * stored for operators if the account is known.
+ */
 async function recordRejection<Result>(
   { id }: Connection,
   work: () => Promise<Result>,
@@ -211,13 +215,17 @@ async function recordRejection<Result>(
   try {
     return await work()
   } catch (thrown) {
-    if (thrown instanceof SignInRejected)
+    if (thrown instanceof SignInRejected) {
+      const { check, identity } = thrown
+      recordFailureLater({ method: 'sso', connectionId: id, identity }, check)
+
       await recordRejected(id, thrown).catch((error) =>
         log.error(
           { cause: describeCause(error) },
           'a rejected sign-in could not be stored',
         ),
       )
+    }
 
     throw thrown
   }

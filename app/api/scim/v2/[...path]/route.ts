@@ -1,5 +1,6 @@
 import { after } from 'next/server'
 import * as routes from '@/lib/contract/routes'
+import { addToOrigin } from '@/lib/event/origin'
 import { type AddToLog, route } from '@/lib/http/route'
 import type { Directory } from '@/lib/scim/token'
 import { readBearer } from '@/lib/session/tokens'
@@ -33,6 +34,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     try {
       const directory = (presented as Directory | null) ?? (await requireToken(request))
       addToLog({ connection: directory.slug })
+      addToOrigin({ actor: 'directory', connectionId: directory.connectionId })
       if (directory.isDisabled)
         throw new ScimError(403, 'connection', 'This connection is disabled.')
 

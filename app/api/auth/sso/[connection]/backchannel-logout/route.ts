@@ -1,5 +1,6 @@
 import { ApiError, invalid } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
+import { addToOrigin } from '@/lib/event/origin'
 import { readForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { findConnection, type OidcConnection } from '@/lib/sso/connection'
@@ -17,6 +18,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     if (!connection) throw new ApiError('NOT_FOUND', { check: 'connection' })
 
     addToLog({ connection: connection.slug })
+    addToOrigin({ actor: 'provider', connectionId: connection.id })
     if (connection.settings.kind !== 'oidc')
       throw new ApiError('NOT_FOUND', { check: 'connection_kind' })
 
