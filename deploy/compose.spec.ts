@@ -49,6 +49,7 @@ test('compose.yaml has no mail catcher, and sends email only with SMTP_URL', () 
   expect(production.caddy!.command).toBeUndefined() // reads /etc/caddy/Caddyfile
   expect(production.caddy!.volumes).toEqual([
     './Caddyfile:/etc/caddy/Caddyfile:ro',
+    './unavailable.html:/etc/caddy/unavailable.html:ro',
     'caddy:/data',
   ])
   expect(read('Caddyfile')).not.toContain('8025')

@@ -116,7 +116,8 @@ export function WaitText({
     : shared.waitingForNetwork
   return (
     <p id="wait" className="wait">
-      {!isOver && <span>{waiting}</span>}
+      {/* The server may write a time in other words than the browser. */}
+      {!isOver && <span suppressHydrationWarning>{waiting}</span>}
       <span role="status">{isOver && shared.waited}</span>
     </p>
   )

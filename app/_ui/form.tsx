@@ -235,7 +235,7 @@ function showBanner(
       <p>{body}</p>
       {canRetry && <WaitText {...{ shared, language, wait }} />}
       <Reference
-        id={step.kind === 'failed' ? step.requestId : undefined}
+        id={canRetry ? undefined : (step as Outcome).requestId}
         shared={shared}
       />
     </div>

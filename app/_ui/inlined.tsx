@@ -11,7 +11,11 @@ const isServer = typeof window === 'undefined'
 const scripts = isServer
   ? [urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch].join('')
   : ''
-const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles : ''
+// without comments and indentation, which every page would send
+const styles =
+  isServer || process.env.NODE_ENV === 'development'
+    ? pageStyles.replace(/\/\*.*?\*\/|\s+/gs, ' ')
+    : ''
 
 type Properties = { nonce: string | undefined; secrets: string; brandStyles: string }
 

@@ -124,7 +124,10 @@ function useRating(
     const timer = setTimeout(async () => {
       const issue = formatIssue(password, minLength)
       const context = email ? [email, app] : [app]
-      const latest = issue || !wantsAdvice ? issue : await judge({ password, context })
+      const latest =
+        issue || !wantsAdvice
+          ? issue
+          : await judge({ password, context }).catch(() => null)
       if (isLatest) setRating(latest)
     }, debounceMs)
 
@@ -153,19 +156,17 @@ let worker: Worker | undefined
 
 /**
  * Uses a worker to rate a password whose format is correct. Resolves to null if the
- * worker does not load.
+ * worker does not load. Rejects if the browser allows no workers.
  */
 function judge(question: Question): Promise<Rating | null> {
-  worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
-  const asked = worker
-  const { port1, port2 } = new MessageChannel()
-
   return new Promise((resolve) => {
+    worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
+    const { port1, port2 } = new MessageChannel()
     port1.onmessage = ({ data }) => resolve(data)
-    asked.onerror = () => {
+    worker.onerror = () => {
       worker = undefined // the next rating loads it again
       resolve(null)
     }
-    asked.postMessage(question, [port2])
+    worker.postMessage(question, [port2])
   })
 }

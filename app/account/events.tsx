@@ -23,7 +23,7 @@ export function Events({
         <p className="hint">{words.none}</p>
       ) : (
         <details>
-          <summary>{words.show}</summary>
+          <summary className="link">{words.show}</summary>
           <ul>
             {events.map((event) => (
               <li key={event.id}>

@@ -7,33 +7,61 @@ import type { Texts } from '@/lib/texts/en'
 type Properties = Content & { texts: Texts['account']['factor']; shared: Texts['shared'] }
 
 /**
- * A new secret for an authenticator app: as a QR code for another device, a link for this
- * one, and a key to type.
+ * A new secret for an authenticator app: a link for an app on this device, and a QR code
+ * and a key for another one. On a phone, the link is a button, and the rest is closed at
+ * first: a phone can't scan its own screen.
  */
-export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) {
+export function NewSecret({
+  texts,
+  shared,
+  email,
+  secret = '',
+  uri = '',
+}: Properties & {
+  texts: Pick<Texts['reset'], 'account'>
+  email: string
+}) {
   return (
     <>
       <h2 className="step" tabIndex={-1} ref={takeFocus}>
-        {texts.scan}
+        {texts.add}
       </h2>
-      <QrCode uri={uri} label={texts.qr} />
       <p>
-        <a href={uri}>{texts.open}</a>
+        {texts.account}{' '}
+        <bdi className="account" translate="no">
+          {email}
+        </bdi>
       </p>
-      <p id="key">{texts.key}</p>
-      <div className="key">
-        <code dir="ltr" translate="no">
-          {secret.match(/.{1,4}/g)?.join(' ')}
-        </code>
-        <CopyButton
-          text={secret}
-          shared={shared}
-          className="link"
-          aria-describedby="key"
-        />
-      </div>
+      <a className="button wide on-phone" href={uri}>
+        {texts.open}
+      </a>
+      <details ref={openUnlessPhone}>
+        <summary className="link on-phone">{texts.otherDevice}</summary>
+        <p>{texts.scan}</p>
+        <QrCode uri={uri} label={texts.qr} />
+        <p className="not-on-phone">
+          <a href={uri}>{texts.open}</a>
+        </p>
+        <p id="key">{texts.key}</p>
+        <div className="key">
+          <code dir="ltr" translate="no">
+            {secret.match(/.{1,4}/g)?.join(' ')}
+          </code>
+          <CopyButton
+            text={secret}
+            shared={shared}
+            className="link"
+            aria-describedby="key"
+          />
+        </div>
+      </details>
     </>
   )
+}
+
+/** A ref callback. styles.css has the same condition. */
+function openUnlessPhone(element: HTMLDetailsElement | null): void {
+  if (element) element.open = !matchMedia('(hover: none) and (pointer: coarse)').matches
 }
 
 /** Renders nothing until the code is drawn. */

@@ -199,12 +199,15 @@ function ChangePage({
   change: Change
   started: React.ComponentProps<typeof SecondFactor>['started']
 }) {
-  const { app, account, language, secondFactor, shared } = texts
+  const { app, account, language, reset, secondFactor, shared } = texts
   return (
     <NeedsScript shared={shared} texts={account.factor}>
       <SecondFactor
         {...{ app, language, shared, email, change, started }}
-        texts={{ ...account, ...secondFactor, ...account.factor }}
+        texts={{
+          ...{ ...secondFactor, ...account.factor },
+          ...{ wrong: account.wrong, current: account.current, account: reset.account },
+        }}
       />
     </NeedsScript>
   )
@@ -236,20 +239,33 @@ function Password({
   email: string
   rejection: FormError
 }) {
+  const { title, password, current, change, wrong } = account
   return (
     <section className="part">
       <PasswordForm
         {...{ app, language, shared }}
         {...properties}
         texts={{
-          ...{ account, passwordField, reset },
+          ...{ title, password, current, change, wrong, passwordField, reset },
           emptyCurrent: secondFactor.empty.password,
         }}
+        messages={composeMessages(account)}
         minLength={env().PASSWORD_MIN_LENGTH}
         paths={{ scripted: routes.changePassword.path, plain: routes.updateAccount.path }}
       />
     </section>
   )
+}
+
+function composeMessages({
+  factor,
+  problems,
+}: Texts['account']): React.ComponentProps<typeof PasswordForm>['messages'] {
+  const { sending, limited, unavailable, unknown, failed } = factor
+  return {
+    ...{ sending, limited, unavailable, failed },
+    unknown: { ...unknown, body: problems.unknown },
+  }
 }
 
 /** Tells users without a password how they sign in. */

@@ -12,7 +12,9 @@ import { UserName } from '@/app/_ui/user-name'
 import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & {
-  texts: Pick<Texts, 'account' | 'passwordField' | 'reset'> & { emptyCurrent: string }
+  texts: Pick<Texts['account'], 'title' | 'password' | 'current' | 'change' | 'wrong'> &
+    Pick<Texts, 'passwordField' | 'reset'> & { emptyCurrent: string }
+  messages: React.ComponentProps<typeof Form>['texts']
   /** The title of the browser tab. */
   tab: string
   email: string
@@ -26,7 +28,6 @@ type Properties = PageTexts & {
 /** The form that changes the password. It works without scripts, too. */
 export function PasswordForm(properties: Properties) {
   const { app, language, shared, texts, tab, email, minLength, rejection } = properties
-  const { account } = texts
   const form = useForm(true, rejection)
   const submit = useChange(form, properties)
 
@@ -36,11 +37,11 @@ export function PasswordForm(properties: Properties) {
   return (
     <Form
       {...{ form, app, language, shared }}
-      texts={composeMessages(account)}
-      title={account.password}
-      tab={form.problem ? account.title : tab}
+      texts={properties.messages}
+      title={texts.password}
+      tab={form.problem ? texts.title : tab}
       heading="h2"
-      submit={account.change}
+      submit={texts.change}
       action={properties.paths.plain}
       scripts="data-prefers-script"
       onSubmit={submit}
@@ -49,7 +50,7 @@ export function PasswordForm(properties: Properties) {
       <Field
         id="current"
         type="password"
-        label={account.current}
+        label={texts.current}
         prefix={shared.errorPrefix}
         error={problem('current')?.text}
         autoFocus={Boolean(problem('current'))}
@@ -101,7 +102,7 @@ function useChange(
     }
 
     if (issue?.path[0] !== 'password') {
-      form.setProblem({ field: 'current', text: texts.account.wrong })
+      form.setProblem({ field: 'current', text: texts.wrong })
       return
     }
 
@@ -109,12 +110,4 @@ function useChange(
   }
 
   return submit
-}
-
-function composeMessages({ factor, problems }: Texts['account']) {
-  const { sending, limited, unavailable, unknown, failed } = factor
-  return {
-    ...{ sending, limited, unavailable, failed },
-    unknown: { ...unknown, body: problems.unknown },
-  }
 }

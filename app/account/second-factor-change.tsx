@@ -11,7 +11,10 @@ import type { Texts } from '@/lib/texts/en'
 import { LostRecoveryCodes, NewSecret, RecoveryCodes } from './new-factor'
 
 type Properties = PageTexts & {
-  texts: Texts['account'] & Texts['secondFactor'] & Texts['account']['factor']
+  texts: Texts['secondFactor'] &
+    Texts['account']['factor'] &
+    Pick<Texts['account'], 'wrong' | 'current'> &
+    Pick<Texts['reset'], 'account'>
   email: string
   change: Change
   /** The secret of an earlier visit to this page, in another tab or before a reload. */
@@ -46,7 +49,7 @@ export function SecondFactorChange(properties: Properties) {
       <Form
         {...{ form, app, language, shared, texts }}
         title={texts.titles[change]}
-        intro={started && <NewSecret {...{ shared, texts }} {...started} />}
+        intro={started && <NewSecret {...{ email, shared, texts }} {...started} />}
         submit={change === 'setUp' ? shared.goOn : texts.actions[change]}
         action="/account"
         scripts="data-needs-script"

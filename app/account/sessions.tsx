@@ -1,4 +1,4 @@
-import { LocalTimes, Time } from '@/app/_ui/time'
+import { ExactTime, LocalTimes, tellDistance } from '@/app/_ui/time'
 import * as routes from '@/lib/contract/routes'
 import type { listSessions } from '@/lib/session/list'
 import { deviceIn } from '@/lib/texts/device'
@@ -28,9 +28,12 @@ export function Sessions({
       <h2>{account.sessions}</h2>
       <ul>
         {sorted.map((session) => (
-          <li key={session.id}>
+          <li key={session.id} className="session">
             <Session {...{ session, texts, locale }} />
-            <SignOut session={session} label={texts.home.signOut} />
+            <SignOut
+              session={session}
+              label={session.current ? account.signOutHere : texts.home.signOut}
+            />
           </li>
         ))}
       </ul>
@@ -46,6 +49,7 @@ export function Sessions({
   )
 }
 
+/** A device, when it was last used, and on demand the exact times. */
 function Session({
   session: { id, device, current, signedInWith, createdAt, lastUsedAt },
   texts: { account, mail },
@@ -55,19 +59,26 @@ function Session({
   texts: Texts
   locale: string
 }) {
+  const since = tellDistance(lastUsedAt, locale)
+
   return (
-    <>
+    <div>
       <div id={id}>
         <strong>{device ? deviceIn(mail.device, device) : account.unknownDevice}</strong>{' '}
         {current && <span className="badge">{account.thisDevice}</span>}
       </div>
-      <p className="hint">
-        {describeSignIn(signedInWith, account.began)}{' '}
-        <Time instant={createdAt} locale={locale} />
-        <br />
-        {account.lastUsed} <Time instant={lastUsedAt} locale={locale} />
-      </p>
-    </>
+      <details open={signedInWith.method === 'operator'}>
+        <summary className="link" aria-describedby={id}>
+          {current ? account.activeNow : `${account.lastUsed} ${since}`}
+        </summary>
+        <p className="hint">
+          {describeSignIn(signedInWith, account.began)}{' '}
+          <ExactTime instant={createdAt} locale={locale} />
+          <br />
+          {account.lastUsed} <ExactTime instant={lastUsedAt} locale={locale} />
+        </p>
+      </details>
+    </div>
   )
 }
 

@@ -1,3 +1,4 @@
+import { headers } from 'next/headers'
 import { notFound } from 'next/navigation'
 import type { PageTexts } from '@/app/_ui/form'
 import { Screen } from '@/app/_ui/screen'
@@ -6,6 +7,7 @@ import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
 import { env, sendsMail } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
+import openMailScript from '../_ui/inline/open-mail.inline.js?raw'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'
 
@@ -37,11 +39,11 @@ export default async function ForgotPasswordPage({
 }
 
 /** The confirmation, with a link to ask again. */
-function Sent({
+async function Sent({
   app,
   language,
   shared,
-  texts: { title, body, address, missing, again, waiting, waited },
+  texts: { title, body, address, missing, open, again, waiting, waited },
   next,
 }: PageTexts & { texts: Texts['forgot']['sent']; next: string | null }) {
   const [before, after] = body.split('{email}')
@@ -58,10 +60,19 @@ function Sent({
       </p>
       <p>{missing}</p>
       <AskAgain {...{ language, again, next }} shared={{ ...shared, waiting, waited }}>
+        {/* open-mail.inline.js shows it, if it knows where the address has its email. */}
+        <a id="open-mail" className="button" hidden suppressHydrationWarning>
+          {open}
+        </a>
         <a className="button quiet" href={signInPageUrl(env().SIGN_IN_URL, next)}>
           {shared.signIn}
         </a>
       </AskAgain>
+      <script
+        nonce={(await headers()).get('x-nonce') ?? undefined}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: openMailScript }}
+      />
     </Screen>
   )
 }

@@ -4,13 +4,18 @@ import { plainPage } from '@/lib/brand/plain-page'
 import { errors } from '@/lib/contract/errors'
 import { listErrors, type Operation, operations } from '@/lib/contract/operations'
 import { errorSchema } from '@/lib/contract/schemas'
-import { openApiDocument, type ResponseObject, usualHeaders } from '@/lib/http/openapi'
+import {
+  introduction,
+  openApiDocument,
+  type ResponseObject,
+  usualHeaders,
+} from '@/lib/http/openapi'
 import { textsIn } from '@/lib/texts/language'
 import styles from './reference.css.txt?raw'
 
 type Schema = z.core.JSONSchema.BaseSchema
 
-const { info, paths, components } = openApiDocument
+const { info, tags, paths, components } = openApiDocument
 const headersByName: Record<string, { description?: string }> = components.headers
 const issue = operations.resetPassword.issueExamples.password
 const errorExample = {
@@ -20,9 +25,15 @@ const errorExample = {
   requestId: '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11',
   issues: [issue],
 }
-const main = `<p>${formatText(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
-<nav><ul>${renderEach(operations, (id, { summary, ...operation }) => `<li>${renderLink(id, operation)} ${formatText(summary)}</li>`)}</ul></nav>
-${renderEach(operations, renderSection)}
+const groups = tags.map(({ name, description }) => {
+  const isInGroup = ([, operation]: [string, Operation]) => operation.tag === name
+  const members = Object.entries<Operation>(operations).filter(isInGroup)
+  return { name, description, members: Object.fromEntries(members) }
+})
+const main = `<p>${formatText(info.summary)} For programs: <a href="/openapi.json">/openapi.json</a></p>
+<div class="columns">${renderEach(introduction, (title, text) => `<div><h2>${title}</h2><p>${formatText(text)}</p></div>`)}</div>
+<nav aria-label="Operations">${groups.map(renderGroup).join('\n')}</nav>
+${groups.map(({ members }) => renderEach(members, renderSection)).join('\n')}
 <section id="errors"><h2>The body of every error</h2>
 <p>${formatText('Only `VALIDATION_ERROR` and `SECOND_FACTOR_INVALID` have `issues`.')}</p>
 ${renderBody(errorSchema('VALIDATION_ERROR'), errorExample)}</section>
@@ -40,6 +51,16 @@ export function GET({ headers }: Request): Response {
   )
 
   return new Response(html, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
+}
+
+/** Lists the operations of a topic. */
+function renderGroup({ name, description, members }: (typeof groups)[number]): string {
+  const items = renderEach(
+    members,
+    (id, operation) =>
+      `<li>${renderLink(id, operation)} ${formatText(operation.summary)}</li>`,
+  )
+  return `<h2>${name}</h2><p>${formatText(description)}</p><ul>${items}</ul>`
 }
 
 function renderSection(id: string, operation: Operation): string {

@@ -90,17 +90,21 @@ async function startParts(
   isPrivate: boolean,
   mailboxUrl: string | undefined,
 ): Promise<Link[]> {
-  // The app rejects an identity provider with http if PUBLIC_URL has https.
-  const hasProvider = isPrivate && !isHttps()
-  const signIn = hasProvider
+  const signIn = isPrivate
     ? 'as Ada or Grace, with one click at Example Corp'
     : 'with a password'
   const links: Link[] = [['Sign in', '/sign-in', signIn]]
 
-  if (isPrivate) links.push(...(await startDashboard(port)), await addUsers())
-  if (hasProvider) links.push(...(await connectLocalProvider()))
-  else if (isPrivate)
-    log('Example Corp is not started: it has http, but PUBLIC_URL has https.')
+  if (isPrivate)
+    links.push(
+      ...(await startDashboard(port)),
+      await addUsers(),
+      ...(await connectLocalProvider()),
+    )
+  else
+    log(
+      'Others may reach PUBLIC_URL or the database, so the dashboard, Example Corp and the example users, which sign anybody in, are not started: add a user with `npm run users -- invite EMAIL`.',
+    )
 
   if (mailboxUrl) links.push(['Mailbox', mailboxUrl, 'every email that the app sends'])
   if (isPrivate) links.push(...(await startWidget()))
@@ -114,8 +118,8 @@ async function startParts(
 }
 
 /**
- * Adds Ada, and a user with a fixed password and a fixed TOTP secret. Returns how to sign
- * in.
+ * Adds Ada, and a user with a fixed password, a fixed TOTP secret and new recovery codes.
+ * Returns how to sign in.
  */
 async function addUsers(): Promise<Link> {
   // not a user of the demo provider, because a user with a second factor is not linked by
@@ -127,7 +131,9 @@ async function addUsers(): Promise<Link> {
   ]
 
   const { hashNewPassword } = await import('../../lib/password/new-password')
-  const { totpUri } = await import('../../lib/second-factor/codes')
+  const { hashRecoveryCode, newRecoveryCodes, totpUri } = await import(
+    '../../lib/second-factor/codes'
+  )
   const { encrypt } = await import('../../lib/second-factor/encryption')
   const { prisma } = await import('../../lib/database/prisma')
   const { createUser, findUserByEmail } = await import('../../lib/user/user')
@@ -136,15 +142,20 @@ async function addUsers(): Promise<Link> {
   const factor = { encryptedSecret: await encrypt(secret, `totp ${id}`), lastStep: 0 }
   const secondFactor = { upsert: { create: factor, update: factor } }
   const passwordHash = await hashNewPassword(password, [])
+  const codes = newRecoveryCodes()
+  const recoveryCodes = {
+    deleteMany: {},
+    create: codes.map((code) => ({ codeHash: hashRecoveryCode(code) })),
+  }
   await prisma().user.update({
     where: { id },
-    data: { passwordHash, secondFactorAt: new Date(), secondFactor },
+    data: { passwordHash, secondFactorAt: new Date(), secondFactor, recoveryCodes },
   })
 
   return [
     'Authenticator app',
     await totpUri(secret, email),
-    `of ${email}: password “${password}”, secret ${secret}`,
+    `of ${email}: password “${password}”, secret ${secret}, recovery code ${codes[0]}`,
   ]
 }
 
@@ -233,11 +244,35 @@ async function serve(port: number, links: Link[]): Promise<number> {
     log(
       `Press Ctrl-C to stop. Start here: ${process.env.PUBLIC_URL}/${production ? 'sign-in' : 'preview'}`,
     )
+    if (isHttps()) explainUnreachable(port)
+    else if (!production) warmUp()
   })
 
   const [code] = await once(server, 'close')
 
   return code ?? 0
+}
+
+/** Compiles the pages that are opened first, while the developer reads the link. */
+async function warmUp(): Promise<void> {
+  for (const path of ['/sign-in', '/sso/callback'])
+    await fetch(process.env.PUBLIC_URL + path).catch(() => {})
+}
+
+/** Prints what is missing if this machine can't reach PUBLIC_URL, as the dashboard must. */
+async function explainUnreachable(port: number): Promise<void> {
+  const url = process.env.PUBLIC_URL!
+  try {
+    await fetch(`${url}/api/health`)
+  } catch (error) {
+    const { code = 'no code' } = (error as { cause?: { code?: string } }).cause ?? {}
+    const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code)
+    log(
+      isCertificate
+        ? `The certificate of ${url} is not trusted here (${code}): set NODE_EXTRA_CA_CERTS in the environment to the file with its certificate authority, so that the dashboard can sign in.`
+        : `Nothing responds at ${url} (${code}): start a proxy with TLS there, and let it forward to http://127.0.0.1:${port}.`,
+    )
+  }
 }
 
 /** Formats a line of the log, which is JSON, as readable text. */

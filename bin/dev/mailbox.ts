@@ -32,7 +32,7 @@ export async function startMailbox() {
     MAIL_FROM: 'login@example.com',
   }
 
-  return { settings, url: `http://localhost:${port}` }
+  return { settings, url: `http://127.0.0.1:${port}` }
 }
 
 /** Returns a server that adds the emails it receives to the beginning of `mails`. */

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Account, ClientMetadata, Configuration, Provider } from 'oidc-provider'
+import { escapeHtml } from '../../lib/brand/escape-html'
 import { rejectForeignHost } from './foreign-host'
 import { listChoices, localPage } from './page'
 import type { OwnPage } from './sign-in-pages'
@@ -137,7 +138,7 @@ function createResponder(site: Site) {
     const { url = '' } = request
     const page = site.pages[url]
     if (page) {
-      page(response).catch((error: Error) => response.writeHead(500).end(error.message))
+      page(response).catch((error: Error) => sendPage(response, renderError(error), 500))
       return
     }
 
@@ -156,7 +157,7 @@ function createResponder(site: Site) {
     const answer = choice
       ? endSignIn(site, request, response, choice)
       : showPage(site, request, response, id)
-    answer.catch((error: Error) => response.writeHead(400).end(error.message))
+    answer.catch((error: Error) => sendPage(response, renderError(error), 400))
   }
 }
 
@@ -187,8 +188,20 @@ async function showPage(
 ): Promise<void> {
   if (id) await provider.interactionDetails(request, response) // throws if the sign-in does not exist
 
-  response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
-  response.end(id ? renderAccounts(request.url!, people) : renderPortal(redirectUri))
+  sendPage(
+    response,
+    id ? renderAccounts(request.url!, people) : renderPortal(redirectUri),
+  )
+}
+
+function sendPage(response: ServerResponse, html: string, status = 200): void {
+  response.writeHead(status, { 'Content-Type': 'text/html; charset=utf-8' }).end(html)
+}
+
+/** Returns the page of an error, such as a sign-in that is over. */
+function renderError({ message }: Error): string {
+  const text = `<p>Begin the sign-in again in the app. The error: ${escapeHtml(message)}</p>`
+  return localPage('Example Corp', 'This sign-in can’t continue', text)
 }
 
 function renderPortal(redirectUri: string): string {
@@ -207,6 +220,6 @@ function renderAccounts(path: string, people: Person[]): string {
   return localPage(
     'Example Corp',
     'Choose an account',
-    text + list(users) + list(failures),
+    `${text}${list(users)}<p class="or">or let it fail</p>${list(failures)}`,
   )
 }

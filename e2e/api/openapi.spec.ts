@@ -73,6 +73,27 @@ test('the API reference describes each operation with its fields, errors and hea
   }
 })
 
+test('the API reference begins with three short sections, and groups the operations', async ({
+  url,
+}) => {
+  const html = await (await fetch(`${url}/reference`)).text()
+  const [, columns = ''] = html.match(/<div class="columns">(.*?)<nav/s) ?? []
+  const sections = columns.split('<h2>').slice(1)
+  expect(sections).toHaveLength(3)
+  for (const section of sections)
+    expect(section.replace(/<[^>]*>/g, ' ').split(/\s+/).length).toBeLessThan(60)
+
+  const [, nav = ''] = html.match(/<nav[^>]*>(.*?)<\/nav>/s) ?? []
+  const groups = nav.split('<h2>').slice(1)
+  for (const [id, { tag }] of Object.entries<Operation>(operations)) {
+    const group = groups.filter((each) => each.includes(`href="#${id}"`))
+    expect(
+      group.map((each) => each.split('<')[0]),
+      id,
+    ).toEqual([tag])
+  }
+})
+
 test('the API reference is readable on a phone, in the light and the dark scheme', async ({
   page,
 }) => {

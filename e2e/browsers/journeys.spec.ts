@@ -49,6 +49,14 @@ async function startCustomer() {
   return site
 }
 
+/** Starts a site that sets our cookie of the language to Arabic, and redirects. */
+async function startArabicSite(to: string) {
+  const headers = { 'Set-Cookie': 'language=ar; Path=/', Location: to }
+  const site = createServer((_, response) => response.writeHead(303, headers).end())
+  const { url, stop } = await listen(site)
+  return { url: url.replace('127.0.0.1', 'localhost'), stop } // ports share cookies
+}
+
 async function signIn(visitor: Visitor, { email, password }: PasswordUser) {
   await visitor.fill('email', email)
   await visitor.send('password', password)
@@ -62,6 +70,8 @@ for (const kind of browserKinds)
         await visitor.goTo(`${server.url}/sso/callback?code=${await newCode(user)}`)
         await visitor.sees('You’re signed in')
         expect(await visitor.browser.run('return innerWidth')).toBe(width)
+        const look = `return getComputedStyle(document.querySelector('#language')).appearance`
+        expect(await visitor.browser.run(look)).toBe('none')
       })
 
       test('sets a new password, signs in with it, and changes it', async ({
@@ -115,12 +125,15 @@ for (const kind of browserKinds)
 // The driver of WebKitGTK does not report the console, so the browser opens these pages
 // without a driver.
 test('WebKitGTK writes nothing to the console', async ({ user }) => {
+  const arabic = await startArabicSite(`${server.url}/forgot-password?sent`)
   const written = await consoleOfWebKit([
     `${server.url}/sso/callback?code=${await newCode(user)}`,
     `${server.url}/reset-password?token=${await newToken(user)}`,
     `${server.url}/sign-in?step=password`,
     dashboard.url,
     customer.url,
+    arabic.url,
   ])
+  await arabic.stop()
   expect(written).toEqual([])
 })

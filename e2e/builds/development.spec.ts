@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { createServer } from 'node:tls'
 import { project } from '../../bin/dev/local'
 import * as routes from '../../lib/contract/routes'
 import { requestTokens } from '../support/browsers/dashboard'
@@ -21,6 +23,8 @@ import {
 } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 import { runProgram } from '../support/servers/command'
+import { temporaryFolder } from '../support/servers/program'
+import { makeCertificate } from '../support/servers/proxies'
 import { freePort } from '../support/servers/server'
 import { open } from '../support/wire/raw-bytes'
 import { send } from '../support/wire/raw-http'
@@ -71,6 +75,11 @@ test('npm run dev and the commands in the README work without settings', async (
     await expect.poll(() => printed, { timeout: 200_000 }).toContain('Ctrl-C')
     expect(printed).toMatch(new RegExp(`Start here: ${app}/preview\n$`))
     expect(printed.trim().split('\n').length).toBeLessThanOrEqual(10)
+    // The pages that are opened first are compiled without a request of the user.
+    for (const name of ['sign-in', 'sso/callback']) {
+      const compiled = `${checkout}.next/dev/server/app/${name}/page.js`
+      await expect.poll(() => existsSync(compiled), { timeout: 60_000 }).toBe(true)
+    }
     const hub = await (await fetch(`${app}/preview`)).text()
     const linkTo = (name: string) =>
       hub.match(new RegExp(`<a href="([^"]+)">${name}</a>`))![1]!
@@ -81,7 +90,14 @@ test('npm run dev and the commands in the README work without settings', async (
     ]
     const [widget, rejected] = [linkTo('Widget'), linkTo('Rejected widget')]
     expect(await (await fetch(app)).text()).toContain('href="/preview"')
-    expect(hub).toMatch(/otpauth:.* of joan@example\.net: password “.+”, secret \w+/)
+    const [, password, recoveryCode] = hub.match(
+      /otpauth:.* of joan@example\.net: password “(.+)”, secret \w+, recovery code ([\w-]{27})/,
+    )!
+    const joan = { email: 'joan@example.net', password: keepSecret(password!) }
+    const { challenge } = (await postTo(app + routes.signIn.path, joan)).body
+    const second = { challenge, recoveryCode: keepSecret(recoveryCode!) }
+    const signedIn = await postTo(app + routes.signInSecondFactor.path, second)
+    expect(signedIn.status).toBe(200)
     const [, issuer, slug, secret] = hub.match(
       /issuer (\S+), client ID (\w+), client secret (cs_[\w-]{43})\./,
     )!
@@ -227,11 +243,67 @@ test('npm run dev and the commands in the README work without settings', async (
   }
 })
 
+test('npm run dev behind TLS on this machine signs in at Example Corp, and opens the dashboard', async ({
+  browserProcess,
+}) => {
+  test.setTimeout(300_000)
+  const { path: folder, remove } = temporaryFolder('tls')
+  const { key, certificate } = makeCertificate(folder)
+  const port = await freePort()
+  const front = await startTls({ key, certificate }, port)
+  const app = `https://localhost:${front.port}`
+  let printed = ''
+  const start = (more: Record<string, string>) => {
+    printed = ''
+    const env = { ...environment, PORT: String(port), PUBLIC_URL: app, ...more }
+    const child = spawn('npm', ['run', '--silent', 'dev'], {
+      ...{ cwd: checkout, detached: true, env },
+    })
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => (printed += chunk))
+    return async () => {
+      if (child.exitCode !== null) return
+      process.kill(-child.pid!, 'SIGINT')
+      await once(child, 'exit')
+    }
+  }
+  const waitUntil = (text: string) =>
+    expect.poll(() => printed, { timeout: 120_000 }).toContain(text)
+
+  let stop = start({})
+  try {
+    await waitUntil('set NODE_EXTRA_CA_CERTS in the environment to the file')
+    await stop()
+    stop = start({ NODE_EXTRA_CA_CERTS: certificate })
+    await waitUntil('Ctrl-C')
+
+    const context = await browserProcess.newContext({ ignoreHTTPSErrors: true })
+    const page = await context.newPage()
+    await page.goto(`${app}/sign-in`)
+    await page.getByRole('link', { name: 'Continue with Example Corp' }).click()
+    await page.getByRole('link', { name: /^Grace\b/ }).click()
+    await expect(page.locator('#email')).toHaveText('grace@example.com', {
+      timeout: 60_000,
+    })
+    expect(printed).not.toMatch(/Nothing responds|is not trusted/)
+    await context.close()
+  } finally {
+    await stop()
+    front.stop()
+    remove()
+  }
+})
+
 for (const [what, settings, expected] of [
   [
-    'starts behind https on this machine, without the provider, which has http',
+    'says that nothing responds with TLS at PUBLIC_URL',
     { PUBLIC_URL: 'https://localhost:3443' },
-    /Example Corp is not started: it has http, but PUBLIC_URL has https\.\n[\s\S]*Ctrl-C/,
+    /Ctrl-C[\s\S]*Nothing responds at https:\/\/localhost:3443 \(\w+\): start a proxy with TLS .* http:\/\/127\.0\.0\.1:\d+\.\n/,
+  ],
+  [
+    'says what is not started at a name that others may reach',
+    { PUBLIC_URL: 'https://login.example.com' },
+    /example users, which sign anybody in, are not started: add a user with `npm run users -- invite EMAIL`\.\n[\s\S]*Ctrl-C/,
   ],
   [
     'says what is wrong with settings before the build',
@@ -264,6 +336,33 @@ for (const [what, settings, expected] of [
       await exited
     }
   })
+
+/** Starts a proxy with TLS that forwards everything to a port, with WebSockets. */
+async function startTls(files: { key: string; certificate: string }, to: number) {
+  const sockets = new Set<Socket>()
+  const options = { key: readFileSync(files.key), cert: readFileSync(files.certificate) }
+  const server = createServer(options, (outer) => {
+    const inner = connect(to, '127.0.0.1')
+    for (const socket of [outer, inner]) {
+      sockets.add(socket)
+      socket.on('error', () => {
+        outer.destroy()
+        inner.destroy()
+      })
+    }
+    outer.pipe(inner).pipe(outer)
+  })
+  server.on('tlsClientError', () => {}) // a client that does not trust the certificate
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+
+  function stop(): void {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+
+  return { port, stop }
+}
 
 /** Requests the WebSocket of hot reload. Returns what was received. */
 async function upgrade(app: string, host: string): Promise<string> {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
 import * as routes from '../../lib/contract/routes'
+import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { connectSaml, requestIdIn } from '../support/browsers/saml-visitor'
 import { addTestConnection } from '../support/databases/connection'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
@@ -160,6 +161,31 @@ test('signs in, starting at the sign-in page of this service', async ({ page }) 
   const { email } = await ways['OpenID Connect']!(page)
   await page.waitForURL(`${dashboard.url}/`)
   await expect(claim(page, 'email')).toHaveText(email)
+})
+
+test('the pages of the example have the look of the login, on a phone and in both schemes', async ({
+  page,
+}) => {
+  const complaints = complaintsOf(page.context())
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`${dashboard.url}/reports`)
+  await signInByPassword(page)
+  await expect(claim(page, 'email')).toHaveText(withPassword.email)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    for (const path of ['/', '/nothing']) {
+      await page.goto(dashboard.url + path)
+      expect(await problemsOf(page)).toEqual([])
+    }
+    const ground = { light: 'rgb(255, 255, 255)', dark: 'rgb(34, 35, 39)' }[colorScheme]
+    await expect(page.locator('body')).toHaveCSS('background-color', ground)
+  }
+
+  await page.goto(dashboard.url)
+  await expect(claim(page, 'iss')).toBeHidden()
+  await page.getByText('What the login sent').click()
+  await expect(claim(page, 'iss')).toBeVisible()
+  expect(complaints).toEqual([])
 })
 
 test('a bookmarked sign-in page and Back lead to the dashboard', async ({

@@ -293,6 +293,48 @@ test('there are no layout shifts while a page loads or when the outcome arrives'
   expect(await boxes('height'), 'nothing moves in the form').toEqual(heights)
 })
 
+test('icons and the list of languages grow with the text', async ({ page, url }) => {
+  for (const [size, scale] of [
+    ['100%', 1],
+    ['200%', 2],
+  ] as const) {
+    await page.goto(`${url}/sso/callback`)
+    await page.evaluate(
+      (size) => document.documentElement.style.setProperty('font-size', size),
+      size,
+    )
+    const widthOf = async (selector: string) =>
+      (await page.locator(`${selector}:visible`).boundingBox())!.width
+    expect(await widthOf('.icon svg')).toBe(26 * scale)
+    expect(await widthOf('.languages svg')).toBe(18 * scale)
+  }
+  const list = page.locator('#language')
+  await expect(list).toHaveCSS('appearance', 'none')
+  const arrow = await list.evaluate((each) => {
+    const { borderBottomStyle, pointerEvents } = getComputedStyle(
+      each.parentElement!,
+      '::after',
+    )
+    return [borderBottomStyle, pointerEvents]
+  })
+  expect(arrow).toEqual(['solid', 'none'])
+})
+
+test('a lost response of each kind of form shows a support reference', async ({
+  page,
+}) => {
+  for (const name of [
+    'password sign-in: outcome unknown',
+    'second factor: outcome unknown',
+    'account: outcome unknown',
+  ]) {
+    await show(page, name)
+    await expect(page.locator('.banner .reference code'), name).toHaveText(
+      /^[\da-f-]{36}$/,
+    )
+  }
+})
+
 test('borders and marks stay visible in forced colors', async ({ page, user }) => {
   await page.emulateMedia({ forcedColors: 'active' })
   const expectBorder = async (selector: string, width: string) => {

@@ -439,6 +439,28 @@ test('does not rate a rejected password again until the user changes it', async 
   await expect(page.getByText('Very strong')).toBeHidden()
 })
 
+test('shows no rating if the browser allows no workers', async ({ page, user }) => {
+  await page.addInitScript(() => {
+    Object.assign(window, {
+      Worker: class {
+        constructor() {
+          throw new DOMException('denied', 'SecurityError')
+        }
+      },
+    })
+  })
+  const complaints = complaintsOf(page.context())
+  await open(page, user)
+  await field(page).pressSequentially('short')
+  await expect(page.getByText('Too short so far')).toBeVisible()
+  await field(page).pressSequentially(' lantern meadow')
+  await expect(page.getByText('Too short so far')).toBeHidden()
+  await expect(page.locator('.strength')).not.toHaveAttribute('data-strength')
+  await save(page).click()
+  await expect(heading(page)).toHaveText(changed)
+  expect(complaints).toEqual([])
+})
+
 test('supports password managers, and loads the strength check only for typed passwords', async ({
   page,
   user,

@@ -4,6 +4,7 @@ import type { BrowserContext, Locator, Page } from 'playwright/test'
 import { maxSecondFactorFailures } from '../../lib/contract/lifetimes'
 import * as routes from '../../lib/contract/routes'
 import { ar } from '../../lib/texts/ar'
+import { en } from '../../lib/texts/en'
 import { closeContext } from '../support/browsers/close-context'
 import { keepCookies, takeCookies } from '../support/browsers/cookies'
 import { dashboards, newRequest } from '../support/browsers/dashboard'
@@ -87,6 +88,31 @@ async function readQrCode(page: Page): Promise<string | undefined> {
   })?.data
 }
 
+test('on a computer, the set-up shows the QR code first, and the key apart from its button', async ({
+  page,
+  sql,
+}) => {
+  const { factor } = en('Dashboard', 8).account
+  const user = await newPasswordUser(sql, { cost: 4 })
+  await openAccount(page, user)
+  await page.goto(`${server.url}/account?change=setUp`)
+  await send(password(page), user.password)
+  await expect(page.getByRole('img', { name: factor.qr })).toBeVisible()
+  await expect(page.getByText(factor.otherDevice)).toBeHidden()
+  const open = page.getByRole('link', { name: factor.open })
+  await expect(open).toHaveCount(1)
+  keepSecret(new URL((await open.getAttribute('href'))!).searchParams.get('secret')!)
+
+  const key = (await page.locator('.key code').boundingBox())!
+  const copy = button(page, 'Copy')
+  const padding = await copy.evaluate((each) =>
+    Number.parseFloat(getComputedStyle(each).paddingInlineStart),
+  )
+  const { x, y } = (await copy.boundingBox())!
+  const isBelow = y >= key.y + key.height
+  expect(isBelow || x + padding >= key.x + key.width + 8).toBe(true)
+})
+
 test('set up, sign in and switch off by keyboard on a phone, in Arabic', async ({
   browserProcess,
   sql,
@@ -132,12 +158,17 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await type(password(page), user.password)
   const before = scripts()
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('heading', { name: factor.scan })).toBeFocused()
+  await expect(page.getByRole('heading', { name: factor.add })).toBeFocused()
+  await expect(page.getByText(user.email)).toBeVisible()
+  // A phone opens its own app, and shows the QR code only for another device.
   const uri = (await link(factor.open).getAttribute('href'))!
   const secret = keepSecret(new URL(uri).searchParams.get('secret')!)
-  await expect(
-    page.getByRole('img', { name: factor.qr }).locator('path'),
-  ).toHaveAttribute('d', /^M/)
+  const qr = page.getByRole('img', { name: factor.qr })
+  await expect(qr).toBeHidden()
+  await expect(code(page)).toBeInViewport()
+  expect(await problemsOf(page)).toEqual([])
+  await press(page.getByText(factor.otherDevice))
+  await expect(qr.locator('path')).toHaveAttribute('d', /^M/)
   expect(await readQrCode(page)).toBe(uri)
   expect(scripts(), 'the library for it alone').toBe(before + 1)
   expect((await page.locator('.key code').innerText()).match(/\w{4}/g)!.join('')).toBe(

@@ -4,7 +4,7 @@ import * as routes from '../../lib/contract/routes'
 import { addConnection } from '../../lib/sso/manage/connections'
 import { closeContext } from '../support/browsers/close-context'
 import { keepCookies } from '../support/browsers/cookies'
-import { complaintsOf, violationsOf } from '../support/browsers/page-checks'
+import { complaintsOf, problemsOf, violationsOf } from '../support/browsers/page-checks'
 import { respondWith } from '../support/browsers/page-states'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
 import { newPasswordUser } from '../support/databases/password-user'
@@ -229,6 +229,74 @@ test('allows another request after a minute, even without browser storage', asyn
     await expect(page.getByText('You can ask again now.')).toBeVisible()
     await again.click()
     await expect(email(page)).toHaveValue(isBlocked ? '' : 'nobody@example.com')
+  }
+})
+
+test('a wait has the digits of the texts, in a browser that prefers others', async ({
+  browserProcess,
+}) => {
+  const context = await browserProcess.newContext({
+    locale: 'ar-EG',
+    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
+  })
+  const complaints = complaintsOf(context)
+  // as WebKit, whose words for Arabic times differ from those of Node.js too
+  await context.addInitScript(() => {
+    const { format } = Intl.RelativeTimeFormat.prototype
+    Intl.RelativeTimeFormat.prototype.format = function (
+      value: number,
+      unit: Intl.RelativeTimeFormatUnit,
+    ) {
+      return `${format.call(this, value, unit)} `
+    }
+  })
+  const page = await context.newPage()
+  const wait = page.locator('#wait span').first()
+  await page.goto(`${server.url}/forgot-password?sent`)
+  await expect(page.locator('html')).toHaveAttribute('lang', 'ar')
+  await expect(wait).toHaveText(/5\d/)
+  expect(complaints).toEqual([])
+
+  await page.route(
+    `**${routes.signIn.path}`,
+    respondWith(429, { code: 'RATE_LIMITED' }, 15 * 60),
+  )
+  await page.goto(`${server.url}/sign-in`)
+  await page.locator('#email').fill('ada@example.com')
+  await page.locator('#password').fill('wrong')
+  await page.locator('button[type=submit]').click()
+  await expect(wait).toHaveText(/1[45]/)
+
+  await page.unroute(`**${routes.signIn.path}`)
+  const user = await newPasswordUser(database.sql, { cost: 4 })
+  await page.goto(`${server.url}/sign-in`)
+  await page.locator('#email').fill(user.email)
+  await page.locator('#password').fill(user.password)
+  await page.locator('#password').press('Enter')
+  await expect(page.locator('time')).toHaveText(/20\d\d/)
+  expect(complaints).toEqual([])
+  await closeContext(context)
+})
+
+test('after a link was sent, the main button opens the mailbox of a known provider', async ({
+  page,
+}) => {
+  const actions = page.locator('.actions a:visible')
+  for (const [address, name, url] of [
+    ['Ada@Gmail.com', 'Open Gmail', 'https://mail.google.com'],
+    ['ada@hotmail.co.uk', 'Open Outlook', 'https://outlook.live.com/mail/'],
+    ['ada@me.com', 'Open iCloud', 'https://www.icloud.com/mail'],
+    ['ada@gmail.com.example.com', null, ''],
+  ] as const) {
+    await page.goto(`${server.url}/forgot-password`)
+    await email(page).fill(address)
+    await page.getByRole('button', { name: 'Send reset link' }).click()
+    await expect(heading(page)).toHaveText('Check your email')
+    await expect(actions).toHaveText([...(name ? [name] : []), 'Sign in', 'Ask again'])
+    if (!name) continue
+
+    await expect(actions.first()).toHaveAttribute('href', url)
+    expect(await problemsOf(page)).toEqual([])
   }
 })
 

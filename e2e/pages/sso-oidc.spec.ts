@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
 import { ssoUrl } from '../../lib/sso/urls'
+import { problemsOf } from '../support/browsers/page-checks'
 import { addTestConnection } from '../support/databases/connection'
 import { expect, heading, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
@@ -49,6 +50,26 @@ const emailsOf = async (sql: Sql) =>
   (
     await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY 1', [`%@${domain}`])
   ).map((user) => user.email)
+
+test('the example provider separates its lists, and shows its errors as pages', async ({
+  page,
+}) => {
+  await connect()
+  await page.setViewportSize({ width: 320, height: 640 })
+  await page.goto(`/api/auth/sso/${slug}/start`)
+  await atProvider(page)
+  expect(await problemsOf(page)).toEqual([])
+  const lists = page.locator('.choices')
+  await expect(lists).toHaveCount(2)
+  const [first, second] = await lists.evaluateAll((each) =>
+    each.map((list) => list.getBoundingClientRect()),
+  )
+  expect(second!.top - first!.bottom).toBeGreaterThanOrEqual(16)
+
+  await page.goto(`${provider.issuer}/interaction/unknown`)
+  await expect(heading(page)).toHaveText('This sign-in can’t continue')
+  expect(await problemsOf(page)).toEqual([])
+})
 
 test('signs in by email address from the start page, and then opens `next`', async ({
   page,

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
-import { type APIRequestContext, request } from 'playwright/test'
+import { type APIRequestContext, type Page, request } from 'playwright/test'
+import { problemsOf } from '../support/browsers/page-checks'
 import {
   exchangePath,
   expect,
@@ -183,7 +184,9 @@ test('no request fails when one process is restarted after the other', async ({
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(50)
 })
 
-test('no output of a proxy contains the query of a URL, even if a process is stopped', async () => {
+test('no output of a proxy contains the query of a URL, even if a process is stopped', async ({
+  page,
+}) => {
   const [port, httpPort, adminPort] = await Promise.all(
     Array.from({ length: 3 }, freePort),
   )
@@ -209,6 +212,7 @@ test('no output of a proxy contains the query of a URL, even if a process is sto
     expect(await get(proxies.nginx)).toBe(200) // from the other process
     await kill(servers[1]!)
     for (const proxy of all) expect([502, 503]).toContain(await get(proxy))
+    for (const proxy of [proxies.nginx, caddy]) await expectUnavailable(page, proxy, path)
 
     expect(await pipeline(proxies.nginx, path, 900)).toContain('HTTP/1.1 429')
 
@@ -225,6 +229,24 @@ test('no output of a proxy contains the query of a URL, even if a process is sto
     await caddy.stop()
   }
 })
+
+/** Expects a page of ours in place of the proxy's, and still the status of a failure. */
+async function expectUnavailable(
+  page: Page,
+  proxy: ReverseProxy,
+  path: string,
+): Promise<void> {
+  const response = (await page.goto(proxy.url + path))!
+  expect([502, 503], proxy.name).toContain(response.status())
+  expect(response.headers()['cache-control']).toBe('no-store')
+  await expect(heading(page)).toHaveText('This page isn’t available right now')
+  expect(await problemsOf(page)).toEqual([])
+  await page.getByRole('link', { name: 'Open this page again' }).click()
+  await expect(page).toHaveURL(proxy.url + path)
+
+  const posted = await page.request.post(proxy.url + exchangePath, { data: {} })
+  expect([502, 503], proxy.name).toContain(posted.status())
+}
 
 /** Sends requests without waiting for a response, and returns all responses. */
 function pipeline({ url }: ReverseProxy, path: string, count: number): Promise<string> {

@@ -1,4 +1,6 @@
 // A dashboard on another host than the login. It stores all tokens on the server.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import * as login from './login.js'
 
@@ -8,7 +10,9 @@ const {
   CHECK_SECONDS = '60',
 } = process.env
 const callbackUrl = `${OWN_URL}/callback`
-const pages = ['/', '/reports']
+const pages = { '/': 'Overview', '/reports': 'Reports' }
+const styles = readFileSync(new URL('styles.css', import.meta.url), 'utf8')
+const stylesHash = createHash('sha256').update(styles).digest('base64')
 const again = 'again-' // the beginning of `state` in a second attempt
 const isHttps = OWN_URL.startsWith('https:')
 // The prefix needs https. On plain http, servers on different ports share cookies, so the
@@ -105,17 +109,14 @@ async function renew(session) {
 async function showPage(call) {
   const claims = call.session?.tokens && (await currentClaims(call.session))
   if (!claims) return startSignIn(call)
-  const rows = Object.entries(claims).map(
+  const { email, ...others } = claims
+  const rows = Object.entries(others).map(
     ([name, value]) => `<dt>${name}<dd id="${name}">${escapeHtml(value)}`,
   )
-  const links = pages.map((path) => `<a href="${path}">${path}</a>`)
+  const user = `<p>Signed in as <strong id="email">${escapeHtml(email)}</strong></p>`
+  const list = `<details><summary>What the login sent</summary><dl>${rows.join('')}</dl></details>`
   const form = '<form method="post" action="/sign-out"><button>Sign out</button></form>'
-  send(
-    call.response,
-    200,
-    'Dashboard',
-    `<nav>${links.join(' ')}</nav><dl>${rows.join('')}</dl>${form}`,
-  )
+  send(call.response, 200, 'Dashboard', user + list + form)
 }
 
 /**
@@ -138,11 +139,17 @@ function send(response, status, title, html = '') {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
     // form-action includes the login because the sign-out redirects there
-    'Content-Security-Policy': `default-src 'none'; img-src data:; form-action 'self' ${login.LOGIN_URL}; frame-ancestors 'none'`,
+    'Content-Security-Policy': `default-src 'none'; img-src data:; style-src 'sha256-${stylesHash}'; form-action 'self' ${login.LOGIN_URL}; frame-ancestors 'none'`,
   })
-  response.end(
-    `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>${title}</title><h1>${title}</h1>${html}</html>\n`,
+  const links = Object.entries(pages).map(
+    ([path, name]) => `<a href="${path}">${name}</a>`,
   )
+  response.end(`<!doctype html><html lang="en">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<link rel="icon" href="data:,"><title>${title}</title><style>${styles}</style>
+<header>Example dashboard<nav>${links.join('')}</nav></header>
+<main><h1>${title}</h1>${html}</main></html>
+`)
 }
 
 function escapeHtml(value) {
@@ -165,7 +172,7 @@ async function handle(request, response) {
   const route = `${request.method} ${path}`
   if (route === 'GET /callback') return finishSignIn(call)
   if (route === 'POST /sign-out') return signOut(call)
-  if (request.method === 'GET' && pages.includes(path)) return showPage(call)
+  if (request.method === 'GET' && path in pages) return showPage(call)
   send(response, 404, 'Not found')
 }
 
@@ -174,7 +181,7 @@ const server = createServer((request, response) => {
     console.error(error.message)
     // such as a response of another issuer, which openid-client rejects (RFC 9207)
     if (error.code === 'OAUTH_INVALID_RESPONSE') return reject(response)
-    send(response, 503, 'The login did not respond', 'Try again in a minute.')
+    send(response, 503, 'The login did not respond', '<p>Try again in a minute.</p>')
   })
 })
 server.listen(Number(PORT), '127.0.0.1', () =>

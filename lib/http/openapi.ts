@@ -153,6 +153,20 @@ export type ResponseObject = {
   headers?: Record<string, { $ref?: string; description?: string }>
 }
 
+/** What applies to all operations, by topic. */
+export const introduction = {
+  Format:
+    'Requests and responses are JSON in UTF-8. Unknown fields in a request are ignored. Ignore unknown\n' +
+    'fields in a response.',
+  Authorization:
+    'The one-time value in a body authorizes its operation. A session JWT is sent as a Bearer token or in\n' +
+    'the cookies of the browser.',
+  Retries:
+    'The exchange and the reset are not idempotent: never retry them automatically after a dropped\n' +
+    'connection. docs/api.md in the repository has the rules of retries, the limits, and the claims of the\n' +
+    'session JWT.',
+}
+
 /**
  * The contract as an OpenAPI 3.1 document, generated from the operations and schemas that
  * the routes use.
@@ -163,12 +177,7 @@ export const openApiDocument = {
     title: 'Authentication completion',
     version: '1.0.0',
     summary: 'Completes SSO sign-in and password reset.',
-    description:
-      'Requests and responses are JSON in UTF-8. The one-time value in a body authorizes its operation. A\n' +
-      'session JWT is sent as a Bearer token or in the cookies of the browser. Unknown fields in a request are\n' +
-      'ignored. Ignore unknown fields in a response. The exchange and the reset are not idempotent: never retry\n' +
-      'them automatically after a dropped connection. docs/api.md in the repository has the rules of retries,\n' +
-      'the limits, and the claims of the session JWT.',
+    description: Object.values(introduction).join('\n\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'The origin of this document.' }],

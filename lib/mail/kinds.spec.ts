@@ -102,3 +102,17 @@ test('an email uses the brand’s logo, both colors, corner radius and help link
   )
   expect(text).toMatch(/\n-- \nDashboard\nHelp: http:\/\/localhost:3000\/a&b\n$/)
 })
+
+test('without a logo, an email has the mark of the pages, which readers skip', () => {
+  const { html, text } = composeBranded(
+    {},
+    { ACCENT_COLOR: '#ffd400', ACCENT_COLOR_DARK: '#00c2ff', CORNER_RADIUS: 10 },
+  )
+  const [, attributes, letter] = html.match(/<td ([^>]*aria-hidden="true"[^>]*)>(.*?)</)!
+  expect(letter).toBe('D')
+  expect(attributes).toMatch(/bgcolor="#ffd400".*border-radius:8px.*color:#000000/)
+  expect(attributes).toContain('class="button"') // which has the color of the dark scheme
+  expect(html).toMatch(/<td class="ink"[^>]*>Dashboard<\/td>/)
+  expect(text).not.toMatch(/^D$/m)
+  expect(composeBranded(logos, {}).html).not.toContain('aria-hidden')
+})

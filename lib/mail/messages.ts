@@ -7,6 +7,7 @@ import { env } from '../settings/env'
 import { deviceIn } from '../texts/device'
 import type { Texts } from '../texts/en'
 import { textsIn } from '../texts/language'
+import { numberingSystem } from '../texts/relative-time'
 import { type MailContent, type MailKind, mailKinds } from './kinds'
 import type { ClaimedMail } from './outbox'
 
@@ -29,6 +30,7 @@ export function compose(
     dateStyle: 'long',
     timeStyle: 'short',
     timeZone: 'UTC',
+    numberingSystem,
   })
 
   const { texts: pickTexts, paragraphs, notes }: MailKind = mailKinds[kind]
@@ -129,7 +131,7 @@ ${renderStyles(dark)}
 <table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:${grounds.light};${font}"><tr>
 <td align="center" style="padding:32px 16px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:480px"><tr>
-<td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${renderLogo(app)}</td>
+<td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${renderLogo(app, light)}</td>
 </tr><tr>
 <td class="card" style="padding:24px 24px 8px;border:1px solid #dfddd5;border-radius:${CORNER_RADIUS * 1.6}px;background:${light.surface};${font}">
 <h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:30px;color:#1c1d1a">${escapeHtml(content.title)}</h1>
@@ -162,14 +164,15 @@ function renderStyles(dark: Palette): string {
 }
 
 /**
- * Returns the logo, or the name, which clients show that load no images. Neither is a link:
- * if the name looks like a domain, filters take a link to another domain for phishing.
+ * Returns the logo, or the name next to its first letter, as in the pages. Neither is a
+ * link: if the name looks like a domain, filters take a link to another domain for
+ * phishing.
  */
-function renderLogo(app: string): string {
+function renderLogo(app: string, light: Palette): string {
   const { PUBLIC_URL } = env()
   const { mailLogo, mailLogoDark } = brandFiles()
   const name = escapeHtml(app)
-  if (!mailLogo) return name
+  if (!mailLogo) return renderMark(app, light)
 
   // For the height, Outlook uses only the attribute.
   const size =
@@ -177,6 +180,18 @@ function renderLogo(app: string): string {
   const darkUrl = mailLogoDark && PUBLIC_URL + mailLogoDark
 
   return logoHtml(name, PUBLIC_URL + mailLogo, darkUrl, size)
+}
+
+/** Returns the first letter of the name in a square of the accent color, and the name. */
+function renderMark(app: string, light: Palette): string {
+  const radius = env().CORNER_RADIUS * 0.8
+  const letter = escapeHtml([...app][0]!.toUpperCase())
+  return `<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr>
+<td class="button" bgcolor="${light.accent}" width="32" height="32" align="center" aria-hidden="true" \
+style="border-radius:${radius}px;font-size:16px;line-height:32px;font-weight:600;color:${light.onAccent};background:${light.accent};${font}">${letter}</td>
+<td width="12"></td>
+<td class="ink" style="font-size:16px;font-weight:600;color:#1c1d1a;${font}">${escapeHtml(app)}</td>
+</tr></table>`
 }
 
 function renderButton(url: string, label: string, light: Palette): string {

@@ -7,7 +7,9 @@ afterEach(() => vi.unstubAllEnvs())
 test('an error about stored settings is a sentence with the connection and the setting', () => {
   const oidc = { kind: 'oidc', issuer: 'http://127.0.0.1:4300', clientId: 'x' }
   expect(parseSettings('local', oidc)).toEqual(oidc)
-  vi.stubEnv('PUBLIC_URL', 'https://localhost:3443') // now the issuer must have https
+  vi.stubEnv('PUBLIC_URL', 'https://localhost:3443') // both are on this machine
+  expect(parseSettings('local', oidc)).toEqual(oidc)
+  vi.stubEnv('PUBLIC_URL', 'https://login.example.com') // now the issuer must have https
   for (const [settings, problem] of [
     [oidc, 'its setting issuer must begin with https://'],
     [{ ...oidc, issuer: 'x' }, 'its setting issuer must be a URL that begins with'],

@@ -14,13 +14,16 @@ export function ssoUrl(
 }
 
 /**
- * A URL of an identity provider. http is allowed only on this machine, and only if
- * PUBLIC_URL uses http too.
+ * A URL of an identity provider. http is allowed only on this machine. If PUBLIC_URL has
+ * https, it must be on this machine too, so that no network is involved.
  */
 export const ProviderUrl = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
   .refine(
-    (value) => /^https:/i.test(value) || (!isHttps() && isLoopback(readHost(value))),
+    (value) =>
+      /^https:/i.test(value) ||
+      (isLoopback(readHost(value)) &&
+        (!isHttps() || isLoopback(readHost(process.env.PUBLIC_URL ?? '')))),
     'must begin with https://',
   )
 

@@ -364,6 +364,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       address: 'العنوان الذي أدخلته',
       missing:
         'إذا لم تصل الرسالة خلال بضع دقائق، فيُرجى البحث في مجلد الرسائل غير المرغوب فيها والتحقق من العنوان، ثم إعادة الطلب.',
+      open: 'فتح {name}',
       again: 'إعادة الطلب',
       waiting: 'ستُتاح إعادة الطلب {when}.',
       waited: 'يمكنك إعادة الطلب الآن.',
@@ -540,6 +541,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       operator: 'سجّل مسؤول النظام الدخول باسمك:',
     },
     lastUsed: 'آخر استخدام:',
+    activeNow: 'نشط الآن',
     done: {
       passkeyAdded: 'تمت إضافة مفتاح المرور. يمكنك تسجيل الدخول به من الآن فصاعدًا.',
       passkeyRenamed: 'تم تغيير اسم مفتاح المرور.',
@@ -580,6 +582,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
         user_unlinked: 'تم إلغاء ربط الحساب بتسجيل الدخول عبر مؤسستك',
       },
     },
+    signOutHere: 'تسجيل الخروج من هنا',
     signOutOthers: 'تسجيل الخروج من جميع الأجهزة الأخرى',
     factor: {
       titles: {
@@ -598,9 +601,11 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       left: 'رموز الاسترداد المتبقية:',
       actions: { setUp: 'إعداد', newCodes: 'رموز استرداد جديدة', switchOff: 'إيقاف' },
       cancel: 'إلغاء',
-      scan: 'امسح هذا الرمز بالتطبيق',
+      add: 'أضف هذا الحساب إلى التطبيق',
+      scan: 'امسح هذا الرمز بالتطبيق.',
       qr: 'رمز QR',
-      open: 'على هذا الجهاز؟ افتح التطبيق',
+      open: 'فتح تطبيق المصادقة',
+      otherDevice: 'استخدام جهاز آخر',
       key: 'يتعذّر المسح؟ أدخل هذا المفتاح في التطبيق:',
       save: 'احفظ رموز الاسترداد',
       saveBody:

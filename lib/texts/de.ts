@@ -361,6 +361,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       address: 'die eingegebene Adresse',
       missing:
         'Ist nach einigen Minuten nichts angekommen? Sehen Sie im Spam-Ordner nach, prüfen Sie die E‑Mail-Adresse und fordern Sie den Link dann erneut an.',
+      open: '{name} öffnen',
       again: 'Erneut anfordern',
       waiting: 'Sie können den Link {when} erneut anfordern.',
       waited: 'Sie können den Link jetzt erneut anfordern.',
@@ -538,6 +539,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       operator: 'Von der Administration in Ihrem Namen angemeldet:',
     },
     lastUsed: 'Zuletzt verwendet:',
+    activeNow: 'Jetzt aktiv',
     done: {
       passkeyAdded:
         'Ihr Passkey wurde hinzugefügt. Ab jetzt können Sie sich mit ihm anmelden.',
@@ -585,6 +587,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
         user_unlinked: 'Von der Anmeldung Ihrer Organisation getrennt',
       },
     },
+    signOutHere: 'Hier abmelden',
     signOutOthers: 'Überall sonst abmelden',
     factor: {
       titles: {
@@ -607,9 +610,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
         switchOff: 'Ausschalten',
       },
       cancel: 'Abbrechen',
-      scan: 'Scannen Sie diesen Code mit Ihrer App',
+      add: 'Fügen Sie dieses Konto Ihrer App hinzu',
+      scan: 'Scannen Sie diesen Code mit Ihrer App.',
       qr: 'QR-Code',
-      open: 'Auf diesem Gerät? App öffnen',
+      open: 'Authenticator-App öffnen',
+      otherDevice: 'Anderes Gerät verwenden',
       key: 'Scannen nicht möglich? Geben Sie diesen Schlüssel in Ihre App ein:',
       save: 'Speichern Sie Ihre Wiederherstellungscodes',
       saveBody:

@@ -358,6 +358,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       address: 'the address that you entered',
       missing:
         'Nothing there after a few minutes? Look in your spam folder, check the address, then ask again.',
+      open: 'Open {name}',
       again: 'Ask again',
       waiting: 'You can ask again {when}.',
       waited: 'You can ask again now.',
@@ -532,6 +533,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       operator: 'An administrator signed in as you:',
     },
     lastUsed: 'Last used:',
+    activeNow: 'Active now',
     done: {
       passkeyAdded: 'Your passkey was added. You can sign in with it from now on.',
       passkeyRenamed: 'The passkey was renamed.',
@@ -574,6 +576,7 @@ export const en = (app: string, passwordMinLength: number) => ({
         user_unlinked: 'Unlinked from your organization’s sign-in',
       },
     },
+    signOutHere: 'Sign out here',
     signOutOthers: 'Sign out everywhere else',
     factor: {
       titles: {
@@ -596,9 +599,11 @@ export const en = (app: string, passwordMinLength: number) => ({
         switchOff: 'Switch off',
       },
       cancel: 'Cancel',
-      scan: 'Scan this code with your app',
+      add: 'Add this account to your app',
+      scan: 'Scan this code with your app.',
       qr: 'QR code',
-      open: 'On this device? Open your app',
+      open: 'Open your authenticator app',
+      otherDevice: 'Use another device',
       key: 'Can’t scan it? Type this key into your app:',
       save: 'Save your recovery codes',
       saveBody:

@@ -360,6 +360,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       address: 'la dirección que ha escrito',
       missing:
         '¿No ha recibido nada al cabo de unos minutos? Revise la carpeta de correo no deseado (spam), compruebe la dirección y pida otro enlace.',
+      open: 'Abrir {name}',
       again: 'Pedir otro enlace',
       waiting: 'Podrá pedir otro enlace {when}.',
       waited: 'Ya puede pedir otro enlace.',
@@ -534,6 +535,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       operator: 'Un administrador inició sesión en su nombre:',
     },
     lastUsed: 'Último uso:',
+    activeNow: 'Activa ahora',
     done: {
       passkeyAdded:
         'Se ha añadido su llave de acceso. A partir de ahora puede iniciar sesión con ella.',
@@ -581,6 +583,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
         user_unlinked: 'Cuenta desvinculada del inicio de sesión de su organización',
       },
     },
+    signOutHere: 'Cerrar sesión aquí',
     signOutOthers: 'Cerrar las demás sesiones',
     factor: {
       titles: {
@@ -603,9 +606,11 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
         switchOff: 'Desactivar',
       },
       cancel: 'Cancelar',
-      scan: 'Escanee este código con su aplicación',
+      add: 'Añada esta cuenta a su aplicación',
+      scan: 'Escanee este código con su aplicación.',
       qr: 'Código QR',
-      open: '¿En este dispositivo? Abra su aplicación',
+      open: 'Abrir la aplicación de autenticación',
+      otherDevice: 'Usar otro dispositivo',
       key: '¿No puede escanearlo? Escriba esta clave en su aplicación:',
       save: 'Guarde sus códigos de recuperación',
       saveBody:

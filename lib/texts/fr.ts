@@ -360,6 +360,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       address: 'l’adresse saisie',
       missing:
         'Rien reçu au bout de quelques minutes ? Regardez dans vos courriers indésirables, vérifiez l’adresse, puis refaites la demande.',
+      open: 'Ouvrir {name}',
       again: 'Refaire la demande',
       waiting: 'Vous pourrez refaire la demande {when}.',
       waited: 'Vous pouvez maintenant refaire la demande.',
@@ -538,6 +539,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       operator: 'Connexion d’un administrateur en votre nom :',
     },
     lastUsed: 'Dernière utilisation :',
+    activeNow: 'Actif maintenant',
     done: {
       passkeyAdded:
         'Votre clé d’accès a été ajoutée. Vous pouvez désormais vous connecter avec elle.',
@@ -586,6 +588,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         user_unlinked: 'Compte dissocié de la connexion de votre organisation',
       },
     },
+    signOutHere: 'Se déconnecter ici',
     signOutOthers: 'Se déconnecter partout ailleurs',
     factor: {
       titles: {
@@ -608,9 +611,11 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
         switchOff: 'Désactiver',
       },
       cancel: 'Annuler',
-      scan: 'Scannez ce code avec votre application',
+      add: 'Ajoutez ce compte à votre application',
+      scan: 'Scannez ce code avec votre application.',
       qr: 'Code QR',
-      open: 'Sur cet appareil ? Ouvrez votre application',
+      open: 'Ouvrir l’application d’authentification',
+      otherDevice: 'Utiliser un autre appareil',
       key: 'Impossible de le scanner ? Saisissez cette clé dans votre application :',
       save: 'Enregistrez vos codes de récupération',
       saveBody:

@@ -19,6 +19,10 @@ export type BrowserKind = (typeof browserKinds)[number]
 /** A browser with one window. An element is named by its XPath, and may appear later. */
 export type DebianBrowser = {
   goTo: (url: string) => Promise<void>
+  reload: () => Promise<void>
+  goBack: () => Promise<void>
+  /** Opens an empty tab in place of this one, with the same cookies. */
+  openTab: () => Promise<void>
   click: (xpath: string) => Promise<void>
   /** Replaces the text of a field. */
   fill: (xpath: string, text: string) => Promise<void>
@@ -27,6 +31,8 @@ export type DebianBrowser = {
   find: (xpath: string) => Promise<unknown>
   /** Runs the body of a function in the page, and returns what it returns. */
   run: (script: string) => Promise<unknown>
+  /** Adds cookies, by name, while a page of `url` is open. */
+  takeCookies: (url: string, cookies: Record<string, string>) => Promise<void>
   forgetCookies: () => Promise<void>
   /** Returns what the browser has written to the console: only of Firefox. */
   console: () => string[]
@@ -49,21 +55,32 @@ async function openFirefox(width: number): Promise<DebianBrowser> {
   firefox ??= launch({ browser: 'firefox', executablePath, defaultViewport: null })
   const context = await (await firefox).createBrowserContext()
 
-  const page = await context.newPage()
-  await page.setViewport({ width, height })
   const lines: string[] = []
-  page.on('console', (message) => {
-    if (['error', 'warn'].includes(message.type())) lines.push(message.text())
-  })
-  page.on('pageerror', (error) => {
-    if (!String(error).includes(leftEarly)) lines.push(String(error))
-  })
+  const newPage = async () => {
+    const page = await context.newPage()
+    await page.setViewport({ width, height })
+    page.on('console', (message) => {
+      if (['error', 'warn'].includes(message.type())) lines.push(message.text())
+    })
+    page.on('pageerror', (error) => {
+      if (!String(error).includes(leftEarly)) lines.push(String(error))
+    })
+    return page
+  }
+  let page = await newPage()
 
   const find = async (xpath: string) =>
     (await page.waitForSelector(`xpath/${xpath}`, { visible: true, timeout: waitMs }))!
 
   return {
     goTo: async (url) => void (await page.goto(url)),
+    reload: async () => void (await page.reload()),
+    goBack: async () => void (await page.goBack()),
+    openTab: async () => {
+      const previous = page
+      page = await newPage()
+      await previous.close()
+    },
     click: async (xpath) => (await find(xpath)).click(),
     fill: async (xpath, text) => {
       const field = await find(xpath)
@@ -73,6 +90,11 @@ async function openFirefox(width: number): Promise<DebianBrowser> {
     pressEnter: async (xpath) => (await find(xpath)).press('Enter'),
     find,
     run: (script) => page.evaluate(`(async () => { ${script} })()`),
+    takeCookies: async (url, cookies) => {
+      const domain = new URL(url).hostname
+      for (const [name, value] of Object.entries(cookies))
+        await context.setCookie({ name, value, domain, path: '/' })
+    },
     forgetCookies: async () => context.deleteCookie(...(await context.cookies())),
     console: () => lines,
     close: () => context.close(),
@@ -116,6 +138,16 @@ async function openWebKit(width: number): Promise<DebianBrowser> {
 
   return {
     goTo: (url) => driver.get(url),
+    reload: () => driver.navigate().refresh(),
+    goBack: () => driver.navigate().back(),
+    openTab: async () => {
+      const previous = await driver.getWindowHandle()
+      await driver.switchTo().newWindow('tab')
+      const opened = await driver.getWindowHandle()
+      await driver.switchTo().window(previous)
+      await driver.close()
+      await driver.switchTo().window(opened)
+    },
     click: async (xpath) => (await find(xpath)).click(),
     fill: async (xpath, text) => {
       const field = await find(xpath)
@@ -125,6 +157,10 @@ async function openWebKit(width: number): Promise<DebianBrowser> {
     pressEnter: async (xpath) => (await find(xpath)).sendKeys(Key.ENTER),
     find,
     run: (script) => driver.executeScript(script),
+    takeCookies: async (_, cookies) => {
+      for (const [name, value] of Object.entries(cookies))
+        await driver.manage().addCookie({ name, value })
+    },
     forgetCookies: () => driver.manage().deleteAllCookies(),
     console: () => [],
     close: async () => {

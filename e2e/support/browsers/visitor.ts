@@ -31,6 +31,11 @@ export class Visitor {
       await this.browser.run(`return document.querySelector('${selector}').innerText`),
     )
 
+  reload = (): Promise<void> => this.browser.reload()
+  goBack = (): Promise<void> => this.browser.goBack()
+  openTab = (): Promise<void> => this.browser.openTab()
+  takeCookies = (url: string, cookies: Record<string, string>): Promise<void> =>
+    this.browser.takeCookies(url, cookies)
   forgetCookies = (): Promise<void> => this.browser.forgetCookies()
 }
 

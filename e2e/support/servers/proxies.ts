@@ -1,5 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { project } from '../../../bin/dev/local'
 import { startProgram, temporaryFolder } from './program'
@@ -34,6 +40,7 @@ export async function startCaddy(
     config,
     readFileSync(`${project}deploy/Caddyfile`, 'utf8')
       .replace(/^\{\n/m, options)
+      .replace('root * /etc/caddy', `root * ${project}deploy`)
       .replace('lb_try_duration 5s', `lb_try_duration ${tryDuration}`),
   )
   const settings = {
@@ -62,6 +69,8 @@ export async function startNginx(
   upstreams: number[],
 ): Promise<ReverseProxy> {
   const folder = temporaryFolder('nginx')
+  chmodSync(folder.path, 0o755) // because the workers of nginx do not run as root
+  copyFileSync(`${project}deploy/unavailable.html`, `${folder.path}/unavailable.html`)
   const { key, certificate } = makeCertificate(folder.path)
   const site = [
     ['/etc/letsencrypt/live/login.example.com/fullchain.pem', certificate],
@@ -71,6 +80,7 @@ export async function startNginx(
     ['127.0.0.1:3000', `127.0.0.1:${upstreams[0]}`],
     ['127.0.0.1:3001', `127.0.0.1:${upstreams[1]}`],
     ['/var/log/nginx', folder.path],
+    ['/etc/nginx/login', folder.path],
   ].reduce(
     (text, [from, to]) => text.replaceAll(from!, to!),
     readFileSync(`${project}deploy/nginx.conf`, 'utf8'),
@@ -92,7 +102,7 @@ ${site.replaceAll(localhost, ' localhost')}
 }
 
 /** Makes a certificate for localhost. Returns its files. `both` has the key too. */
-function makeCertificate(folder: string) {
+export function makeCertificate(folder: string) {
   const files = {
     key: `${folder}/key.pem`,
     certificate: `${folder}/certificate.pem`,
