@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ProviderUrl, readHost } from '../urls'
+import { ProviderUrl, publicOnly, readHost } from '../urls'
 
 const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad' // the tenant of all personal Microsoft accounts
 
@@ -60,6 +60,7 @@ export const OidcSettings = z
     requireVerified: z.boolean().optional(),
     // what the provider needs in the authorization request, by name
     authorizationParameters: authorizationParameters.optional(),
+    publicOnly,
   })
   .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],

@@ -3,7 +3,7 @@ import { toAsciiDomain } from '../../contract/email-address'
 import { newSecret } from '../../crypto/token'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
-import { checkEntered, explainOtherIssuer } from '../manage/settings-as-entered'
+import { checkEntered, explainOtherIssuer, publicOnlyLine } from '../manage/settings-as-entered'
 import type { Flags, ProviderSetup } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { ssoUrl } from '../urls'
@@ -31,6 +31,8 @@ const describe: OidcSetup['describe'] = ({ slug, settings }) => {
     lines.push('email address: only with email_verified: true')
   for (const [name, value] of Object.entries(settings.authorizationParameters ?? {}))
     lines.push(`authorization parameter: ${name}=${value}`)
+
+  if (settings.publicOnly) lines.push(publicOnlyLine)
 
   return {
     settings: lines,
@@ -65,6 +67,8 @@ const advice: Partial<Record<string, string>> = {
   provider_timeout: 'The provider did not respond within 5 seconds.',
   provider_unreachable:
     'The provider can’t be reached from here: check the URL, DNS, the firewall, the proxy and the certificate.',
+  provider_address:
+    'The host has no public address. A setup link entered it, so requests lead to public addresses only. To allow it: npm run connections -- update SLUG --issuer ISSUER',
   provider_response_size: 'The metadata has more than 32 KiB.',
   provider_response_encoding:
     'The provider compresses its responses, although the request accepts none that are.',
@@ -268,6 +272,8 @@ function readSettings(
     tokenAuth: readText('token-auth')?.toLowerCase() ?? stored?.tokenAuth,
     emailClaim: readText('email-claim') ?? stored?.emailClaim,
     trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
+    // operators may name a provider in their own network
+    publicOnly: flags.issuer === undefined ? stored?.publicOnly : undefined,
     requireVerified: (flags['require-verified'] ?? stored?.requireVerified) || undefined,
     authorizationParameters: readParameters(
       [flags['authorization-parameter'] ?? []].flat().map(String),

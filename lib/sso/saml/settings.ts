@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ProviderUrl } from '../urls'
+import { ProviderUrl, publicOnly } from '../urls'
 
 const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----') // PEM
 
@@ -18,6 +18,7 @@ export const SamlSettings = z.strictObject({
   // the format of the NameID that our requests name
   nameIdFormat: z.enum(['persistent', 'emailAddress']).optional(),
   emailAttribute: z.string().min(1).max(255).optional(), // if it is not a common one
+  publicOnly,
 })
 
 export type SamlSettings = z.output<typeof SamlSettings>
