@@ -53,7 +53,8 @@ export function isPublicAddress(text: string): boolean {
  */
 function readEmbedded(address: string): string | null {
   const { hostname } = new URL(`http://[${address.split('%')[0]}]`)
-  const [, high, low] = /^\[64:ff9b::(?:([\da-f]{1,4}):)?([\da-f]{1,4})\]$/.exec(hostname) ?? []
+  const [, high, low] =
+    /^\[64:ff9b::(?:([\da-f]{1,4}):)?([\da-f]{1,4})\]$/.exec(hostname) ?? []
   if (low === undefined) return null
 
   const [first, second] = [high ?? '0', low].map((part) => Number.parseInt(part, 16))

@@ -74,9 +74,11 @@ export async function testSignIn(
     return decideTest(connection, authenticated, found)
   })
 
-  if (!(decision instanceof SignInRejected)) await recordTest(connection)
+  const shown = { ...found, decision }
+  const report = await describe(connection, response, claimed, entries, shown)
+  await recordTest(connection, report, claimed)
 
-  return describe(connection, response, claimed, entries, { ...found, decision })
+  return report
 }
 
 /** Returns the report of a test whose response could not be read. */
@@ -124,9 +126,23 @@ async function catchRejection(work: () => Promise<Decision>): Promise<Decision> 
   }
 }
 
-/** Stores that somebody could sign in. `npm run connections -- activate` asks for it. */
-async function recordTest({ id }: Connection): Promise<void> {
-  await prisma().$executeRaw`UPDATE connections SET tried_at = now() WHERE id = ${id}`
+/**
+ * Stores that somebody could sign in. `npm run connections -- activate` and the setup link
+ * of the test ask for it.
+ */
+async function recordTest(
+  connection: Connection,
+  { outcome }: Report,
+  { setupLinkId }: ClaimedAttempt,
+): Promise<void> {
+  if ('check' in outcome) return
+
+  await prisma()
+    .$executeRaw`UPDATE connections SET tried_at = now() WHERE id = ${connection.id}`
+
+  if (setupLinkId === null) return
+  const { recordLinkTest } = await import('./setup/link')
+  await recordLinkTest(setupLinkId, connection, outcome.email)
 }
 
 async function describe(

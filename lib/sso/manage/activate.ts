@@ -29,19 +29,10 @@ export type Activated = {
  */
 export async function activateDomains(
   connection: ListedConnection,
-  { domains, from = null }: Wanted = {},
+  wanted: Wanted = {},
 ): Promise<Activated> {
   try {
-    return await transaction(async (tx) => {
-      await changeRow(tx, connection, { kind: connection.settings.kind })
-      const rows = await lockRows(tx, connection, domains)
-      const moved = chooseDomains(connection, rows, { domains, from })
-      await moveDomains(tx, connection, moved)
-      await recordMove(tx, connection, rows, moved)
-
-      const own = rows.filter((row) => row.isOwn && row.isLive).map((row) => row.domain)
-      return { moved, live: moved.length > 0 ? moved : own }
-    })
+    return await transaction((tx) => activateIn(tx, connection, wanted))
   } catch (error) {
     // a command that this one could not see has just made it live for another connection
     if (errorCode(error as Error) !== uniqueViolation) throw error
@@ -49,7 +40,23 @@ export async function activateDomains(
   }
 }
 
-const uniqueViolation = '23505'
+/** Like `activateDomains`, in a transaction of the caller. */
+export async function activateIn(
+  tx: Transaction,
+  connection: ListedConnection,
+  { domains, from = null }: Wanted,
+): Promise<Activated> {
+  await changeRow(tx, connection, { kind: connection.settings.kind })
+  const rows = await lockRows(tx, connection, domains)
+  const moved = chooseDomains(connection, rows, { domains, from })
+  await moveDomains(tx, connection, moved)
+  await recordMove(tx, connection, rows, moved)
+
+  const own = rows.filter((row) => row.isOwn && row.isLive).map((row) => row.domain)
+  return { moved, live: moved.length > 0 ? moved : own }
+}
+
+export const uniqueViolation = '23505'
 
 /** A row of `connection_domains`. `slug` is that of its connection. */
 type Row = {

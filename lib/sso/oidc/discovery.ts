@@ -230,7 +230,7 @@ async function fetchKeys(
   const name = `${id} ${url}`
   const copy = keyCopies.get(name)
   const isUsable = copy && performance.now() < copy.fetchedAt + staleMs
-  const { publicOnly = false } = settings
+  const publicOnly = settings.publicOnly ?? false
   const signals = [options.signal]
   if (isUsable) signals.push(AbortSignal.timeout(renewedKeysTimeoutMs))
 
@@ -292,10 +292,9 @@ const unreadResponses = {
   encoding: 'provider_response_encoding',
 }
 
-function fetchFromProvider(
-  { settings: { publicOnly = false } }: OidcConnection,
-  maxBytes: number,
-): CustomFetch {
+function fetchFromProvider({ settings }: OidcConnection, maxBytes: number): CustomFetch {
+  const publicOnly = settings.publicOnly ?? false
+
   return async (url, options) => {
     try {
       const sent = { ...(options as RequestOptions), publicOnly }

@@ -125,7 +125,7 @@ export function isGoogle(issuer: string): boolean {
  * Whether an Entra issuer names one tenant by its ID. Other issuers (`common`,
  * `//%63ommon`) may serve several.
  */
-function namesTenant(issuer: string): boolean {
+export function namesTenant(issuer: string): boolean {
   const tenant =
     new URL(issuer).pathname.split('/').find((segment) => segment !== '') ?? ''
   return z.guid().safeParse(tenant).success && tenant.toLowerCase() !== personalTenant

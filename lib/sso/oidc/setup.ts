@@ -3,7 +3,11 @@ import { toAsciiDomain } from '../../contract/email-address'
 import { newSecret } from '../../crypto/token'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
-import { checkEntered, explainOtherIssuer, publicOnlyLine } from '../manage/settings-as-entered'
+import {
+  checkEntered,
+  explainOtherIssuer,
+  publicOnlyLine,
+} from '../manage/settings-as-entered'
 import type { Flags, ProviderSetup } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { ssoUrl } from '../urls'
@@ -77,9 +81,7 @@ const advice: Partial<Record<string, string>> = {
 
 const check: OidcSetup['check'] = async (connection) => {
   try {
-    const { metadata, configuration } = await discover(connection)
-    await checkKeys(connection, metadata)
-    const outcome = await sendTestGrant(connection, configuration)
+    const { metadata, outcome } = await probeProvider(connection)
     const names = `the provider responds, and names itself ${metadata.issuer}.`
     const isAccepted = outcome === 'token_invalid_grant'
 
@@ -96,6 +98,19 @@ const check: OidcSetup['check'] = async (connection) => {
       `${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`,
     )
   }
+}
+
+/**
+ * Sends the requests of a sign-in that need no user. Returns the metadata, and the check
+ * that an invalid code failed. Throws SignInRejected.
+ */
+export async function probeProvider(
+  connection: OidcConnection,
+): Promise<{ metadata: ServerMetadata; outcome: string }> {
+  const { metadata, configuration } = await discover(connection)
+  await checkKeys(connection, metadata)
+
+  return { metadata, outcome: await sendTestGrant(connection, configuration) }
 }
 
 // Keycloak sends the second one for a wrong secret.
@@ -127,7 +142,8 @@ async function sendTestGrant(
   return 'token_response'
 }
 
-function findProblems(
+/** Returns what may prevent sign-ins, although the provider responds. */
+export function findProblems(
   { emailClaim }: OidcSettings,
   metadata: ServerMetadata,
   outcome: string,

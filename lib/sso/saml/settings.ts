@@ -24,13 +24,17 @@ export const SamlSettings = z.strictObject({
 export type SamlSettings = z.output<typeof SamlSettings>
 
 /** The settings that our metadata shows. */
-export type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
+export type PublicSettings = Pick<
+  SamlSettings,
+  'certificate' | 'nextCertificate' | 'signed' | 'signRequests'
+> & { entityId: string; acsUrl: string }
 
 /**
  * All settings, with our private keys (PEM). During a rotation, the next key decrypts
  * too.
  */
-export type ServiceProviderSettings = PublicSettings & {
-  privateKey: string
-  nextPrivateKey?: string | undefined
-}
+export type ServiceProviderSettings = SamlSettings &
+  PublicSettings & {
+    privateKey: string
+    nextPrivateKey?: string | undefined
+  }

@@ -2,7 +2,11 @@ import { newSecret } from '../../crypto/token'
 import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'
-import { checkEntered, explainOtherIssuer, publicOnlyLine } from '../manage/settings-as-entered'
+import {
+  checkEntered,
+  explainOtherIssuer,
+  publicOnlyLine,
+} from '../manage/settings-as-entered'
 import type { Entered, Flags, ProviderSetup } from '../provider'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets, type Secrets } from '../secrets'

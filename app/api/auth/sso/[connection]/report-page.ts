@@ -1,44 +1,32 @@
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { plainPage } from '@/lib/brand/plain-page'
+import {
+  copyableValue,
+  copyScript,
+  showValue as value,
+  valueStyles,
+} from '@/lib/brand/values'
 import { explainCheck } from '@/lib/sso/check-meanings'
 import { advice } from '@/lib/sso/rejection'
 import type { Report } from '@/lib/sso/test-sign-in'
 import { textsIn } from '@/lib/texts/language'
 
 const maxValues = 100
-const maxCharacters = 500
 const noticeableSeconds = 60
 
-const styles = `
+const styles = `${valueStyles}
 body{max-width:46rem}
-h2{margin:1.5rem 0 .5rem;font-size:1.125rem}
-h3{margin:1rem 0 .25rem;font-size:1rem}
-ol,dl{margin:0;padding:0;list-style:none}
-dt{margin-block-start:.5rem;color:var(--ink-soft)}
-dd{margin:0;white-space:pre-wrap}
-code,dd{overflow-wrap:anywhere}
-.failed{font-weight:600}
-button{min-height:2.75rem;margin-block-start:.25rem;padding:0 1rem;border:1px solid var(--line);border-radius:var(--radius);\
-font:inherit;color:inherit;background:none;cursor:pointer}
-button:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}`
-
-// without scripts, the buttons stay hidden, and the values can be selected
-const copyScript = `for (const button of document.querySelectorAll('button')) {
-  button.hidden = false
-  button.onclick = async () => {
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent)
-    button.textContent = 'Copied'
-  }
-}`
+.failed{font-weight:600}`
 
 /**
  * Returns the page with the report of a test sign-in. Every value from the provider is
- * escaped text. English only, because operators read it.
+ * escaped text. English only, because operators and the holders of setup links read it.
  */
-export function reportPage(report: Report, nonce: string): string {
+export function reportPage(report: Report, nonce: string, isSetup = false): string {
   const main = [
     `<p>This was a test of ${value(report.slug)}. Nobody was signed in, and nothing that the provider sent is stored.</p>`,
     outcome(report),
+    ...(isSetup ? ['<p>To go on with the setup, close this tab.</p>'] : []),
     checks(report),
     account(report),
     expected(report),
@@ -65,15 +53,6 @@ export function invalidTestPage(slug: string, nonce: string): string {
     `<p>${text} <code>${escapeHtml(command)}</code></p>`,
     styles,
   )
-}
-
-/** Returns text from outside as HTML, without characters that change how it is shown. */
-function value(text: string): string {
-  const shown = [...text].slice(0, maxCharacters).join('')
-  const rest = shown.length < text.length ? ' …' : ''
-  const visible = shown.replace(/[^\P{C}\n\t]/gu, '\uFFFD')
-
-  return `<bdi translate="no">${escapeHtml(visible)}${rest}</bdi>`
 }
 
 const decisions = {
@@ -146,7 +125,7 @@ function expected({ expected }: Report): string {
     const sent = received.slice(0, 10).map((each) => `<dd>${value(each)}</dd>`)
 
     return `<h3>${escapeHtml(name)}</h3>
-<dl><dt>ours</dt><dd><span>${value(ours)}</span> <button type="button" hidden>Copy</button></dd>
+<dl><dt>ours</dt><dd>${copyableValue(ours)}</dd>
 <dt>received${mark}</dt>${sent.join('') || '<dd>nothing</dd>'}</dl>`
   })
 

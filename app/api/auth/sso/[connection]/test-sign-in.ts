@@ -10,21 +10,27 @@ import { createTestCookie } from '@/lib/sso/test-link'
 import { type Report, reportRejection, testSignIn } from '@/lib/sso/test-sign-in'
 import { invalidTestPage, reportPage } from './report-page'
 
-type Test = { connection: Connection; provider: ProviderSignIn; addToLog: AddToLog }
+type Test = {
+  connection: Connection
+  provider: ProviderSignIn
+  addToLog: AddToLog
+  /** The setup link that begins the test, if any. */
+  setupLinkId?: string
+}
 
 /**
  * Starts a test sign-in. Returns the URL of the provider, or a page that explains why the
  * test can't start. The test has a browser ID of its own, and sets only its cookie.
  */
 export async function startTest(
-  { connection, provider, addToLog }: Test,
+  { connection, provider, addToLog, setupLinkId }: Test,
   setCookies: (values: string[]) => void,
 ): Promise<string | Response> {
   addToLog({ try: true })
 
   try {
     const { browser, cookie } = createTestCookie(connection)
-    const secrets = await startAttempt(connection, browser, null, true)
+    const secrets = await startAttempt(connection, browser, null, true, setupLinkId)
     const url = await provider.authorize(connection, secrets, null)
     setCookies([cookie])
 
@@ -55,8 +61,10 @@ export async function finishTest(
   }
 
   const report = await testSignIn(connection, provider, response, claimed)
+  const isSetup = claimed.setupLinkId !== null
+  if (isSetup) addToLog({ setup: 'tested' })
 
-  return show(report, addToLog)
+  return show(report, addToLog, isSetup)
 }
 
 /** Returns the page of a test that failed before its response could be verified. */
@@ -69,12 +77,12 @@ export async function showRejection(
   return show(await reportRejection(connection, rejection, response), addToLog)
 }
 
-function show(report: Report, addToLog: AddToLog): Response {
+function show(report: Report, addToLog: AddToLog, isSetup = false): Response {
   const { outcome } = report
   addToLog({ try: true, ...('check' in outcome && { check: outcome.check }) })
 
   const nonce = randomBytes(16).toString('base64')
-  return showPlainPage(reportPage(report, nonce), nonce)
+  return showPlainPage(reportPage(report, nonce, isSetup), nonce)
 }
 
 /** Returns the page for a link that is invalid or has expired. */

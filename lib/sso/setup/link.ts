@@ -1,0 +1,148 @@
+// Setup links: who has one, may enter the values of one connection. Rows are locked in the
+// order link, connection. See docs/decisions/0030-setup-links.md.
+import { hashSecret, newSecret } from '../../crypto/token'
+import {
+  dateFromEpoch,
+  Prisma,
+  prisma,
+  type Transaction,
+  transaction,
+} from '../../database/prisma'
+import { env } from '../../settings/env'
+import type { Connection } from '../connection'
+
+/** The path of the page. The secret is in the fragment, which no server gets. */
+export const setupPath = '/setup'
+
+export type SetupLink = {
+  id: string
+  connectionId: string
+  /** Whether its holder may enable and activate the connection. */
+  mayActivate: boolean
+  isLive: boolean
+  isChanged: boolean
+  /** Whether a test of the present values has succeeded. */
+  isTried: boolean
+  triedAs: string | null
+  expiresAt: Date
+}
+
+/** Thrown if a link is unknown, has expired, was used up, or was revoked. */
+export class LinkEnded extends Error {
+  override name = 'LinkEnded'
+}
+
+const isLive = Prisma.sql`ended_at IS NULL AND expires_at > now()`
+
+const columns = Prisma.sql`id, connection_id AS "connectionId", may_activate AS "mayActivate",
+  (${isLive}) AS "isLive", changed_at IS NOT NULL AS "isChanged", tried_at IS NOT NULL AS "isTried",
+  tried_as AS "triedAs", extract(epoch FROM expires_at)::float8 AS "expiresSeconds"`
+
+type Stored = Omit<SetupLink, 'expiresAt'> & { expiresSeconds: number }
+
+function readRow([row]: Stored[]): SetupLink | null {
+  if (!row) return null
+
+  const { expiresSeconds, ...link } = row
+  return { ...link, expiresAt: dateFromEpoch(expiresSeconds) }
+}
+
+/**
+ * Makes a link, which is valid for some days, and returns its URL. Only the hash of its
+ * secret is stored. The earlier link of the connection ends. Needs the role of commands.
+ */
+export async function createLink(
+  tx: Transaction,
+  connectionId: string,
+  { mayActivate, days }: { mayActivate: boolean; days: number },
+): Promise<string> {
+  await endLinks(tx, connectionId)
+  const secret = newSecret()
+  await tx.$executeRaw`
+    INSERT INTO setup_links (connection_id, secret_hash, may_activate, expires_at)
+    VALUES (${connectionId}::uuid, ${hashSecret(secret)}, ${mayActivate}, now() + make_interval(days => ${days}::int))`
+
+  return `${env().PUBLIC_URL}${setupPath}#${secret}`
+}
+
+/** Ends the links of a connection. Returns how many were still valid. */
+export async function endLinks(tx: Transaction, connectionId: string): Promise<number> {
+  const ended = await tx.$queryRaw<{ wasLive: boolean }[]>`
+    UPDATE setup_links SET ended_at = now() WHERE connection_id = ${connectionId}::uuid AND ended_at IS NULL
+    RETURNING expires_at > now() AS "wasLive"`
+
+  return ended.filter(({ wasLive }) => wasLive).length
+}
+
+/** Returns the valid link with a secret, which may be any text. Uses nothing up. */
+export async function openLink(secret: string): Promise<SetupLink | null> {
+  if (!/^[\w-]{43}$/.test(secret)) return null
+
+  return readRow(
+    await prisma().$queryRaw`
+      SELECT ${columns} FROM setup_links WHERE secret_hash = ${hashSecret(secret)} AND ${isLive}`,
+  )
+}
+
+/** Returns the link with an ID, valid or not. */
+export async function findLink(id: string): Promise<SetupLink | null> {
+  return readRow(
+    await prisma().$queryRaw`SELECT ${columns} FROM setup_links WHERE id = ${id}::uuid`,
+  )
+}
+
+/** Locks a link until the end of the transaction. Throws LinkEnded unless it is valid. */
+export async function lockLink(tx: Transaction, id: string): Promise<SetupLink> {
+  const link = readRow(
+    await tx.$queryRaw`
+      SELECT ${columns} FROM setup_links WHERE id = ${id}::uuid FOR NO KEY UPDATE`,
+  )
+  if (!link?.isLive) throw new LinkEnded()
+
+  return link
+}
+
+/** Stores that values were entered with a locked link. They have not been tested. */
+export async function recordChange(tx: Transaction, id: string): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE setup_links SET changed_at = now(), tried_at = NULL, tried_as = NULL WHERE id = ${id}::uuid`
+}
+
+/** Ends a locked link, because it was used up. */
+export async function endLink(tx: Transaction, id: string): Promise<void> {
+  await tx.$executeRaw`UPDATE setup_links SET ended_at = now() WHERE id = ${id}::uuid`
+}
+
+/**
+ * Stores that a test of a link has succeeded, and the address of the account. Does nothing
+ * if the link has ended, or if the connection has other values meanwhile.
+ */
+export async function recordLinkTest(
+  linkId: string,
+  { id, settings: { kind, ...settings }, encryptedSecrets }: Connection,
+  email: string,
+): Promise<void> {
+  try {
+    await transaction(async (tx) => {
+      await lockLink(tx, linkId)
+      const current = await tx.connection.count({
+        where: { id, kind, settings: { equals: settings }, encryptedSecrets },
+      })
+      if (current === 0) return
+
+      await tx.$executeRaw`
+        UPDATE setup_links SET tried_at = now(), tried_as = ${email} WHERE id = ${linkId}::uuid`
+    })
+  } catch (error) {
+    if (!(error instanceof LinkEnded)) throw error
+  }
+}
+
+/** A link as commands show it, the newest first. */
+export function listLinks({ id }: Pick<Connection, 'id'>) {
+  return prisma().setupLink.findMany({
+    where: { connectionId: id },
+    orderBy: { createdAt: 'desc' },
+    omit: { secretHash: true, connectionId: true },
+  })
+}
