@@ -36,6 +36,7 @@ label{display:block;margin-block-start:1rem;font-weight:600}
 input,textarea{box-sizing:border-box;width:100%;min-height:2.75rem;margin-block-start:.25rem;padding:.5rem .75rem;\
 border:1px solid var(--ink-soft);border-radius:var(--radius);font:inherit;color:inherit;background:transparent}
 textarea{min-height:8rem}
+::placeholder{color:var(--ink-soft);opacity:1}
 input:focus-visible,textarea:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}
 button.button{width:100%;font:inherit;font-weight:600;cursor:pointer}
 button.button[aria-disabled]{opacity:.6}
@@ -179,7 +180,7 @@ function enterValues({ connection }: Target, product: Product): string {
       `placeholder="${escapeHtml(issuer ?? '')}"`,
     ),
     field('clientId', 'Client ID', stored?.clientId),
-    field('clientSecret', `Client secret${secretHint}`, '', 'type="password"'),
+    field('clientSecret', `Client secret${secretHint}`),
   ]
 
   return `${heading}${form('oidc', fields.join(''), 'Save')}`
@@ -188,6 +189,7 @@ function enterValues({ connection }: Target, product: Product): string {
 const metadataFields = `<label for="file">Metadata file (XML)</label><input id="file" name="file" type="file" accept=".xml,text/xml,application/xml,application/samlmetadata+xml">
 <label for="text">Or its text</label><textarea id="text" name="text" spellcheck="false" autocomplete="off"></textarea>`
 
+/** Not of the type password, because password managers would store a client secret. */
 function field(name: string, label: string, value = '', attributes = ''): string {
   return `<label for="${name}">${escapeHtml(label)}</label><input id="${name}" name="${name}" value="${escapeHtml(value)}" autocomplete="off" autocapitalize="none" spellcheck="false" ${attributes}>`
 }
@@ -239,7 +241,7 @@ function describeRenewal({ target, isLimited }: OpenView): string {
     ? 'Enter the new client secret. It replaces the present one at once.'
     : 'Import the new metadata of the same provider. Its certificates replace the present ones at once.'
   const fields = isOidc
-    ? field('clientSecret', 'New client secret', '', 'type="password" required')
+    ? field('clientSecret', 'New client secret', '', 'required')
     : metadataFields
   const until = link.expiresAt.toISOString().slice(0, 10)
 

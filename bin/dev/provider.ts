@@ -149,7 +149,9 @@ function createResponder(site: Site) {
     const { url = '' } = request
     const page = site.pages[url]
     if (page) {
-      page(response, site.values).catch((error: Error) => response.writeHead(500).end(error.message))
+      page(response, site.values).catch((error: Error) =>
+        response.writeHead(500).end(error.message),
+      )
       return
     }
 

@@ -42,7 +42,11 @@ export function createSetupPage(slug: string, domain: string): ProviderPages {
   return {
     '/setup': async (response, { issuer, clientId, clientSecret }) => {
       const url = await inviteAgain(slug, domain)
-      const entries = Object.entries({ issuer, 'client ID': clientId, 'client secret': clientSecret })
+      const entries = Object.entries({
+        issuer,
+        'client ID': clientId,
+        'client secret': clientSecret,
+      })
       const values = entries.map(
         ([name, value]) => `<li>${name}<br><code>${escapeHtml(value)}</code></li>`,
       )

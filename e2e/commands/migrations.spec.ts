@@ -37,6 +37,7 @@ const tables = [
     'scim_users',
     'second_factors',
     'sessions',
+    'setup_links',
     'sso_attempts',
     'users',
   ],

@@ -9,9 +9,10 @@ import { revokeClientSession } from '../../../lib/client/revoke'
 import { exchangeCode, refreshTokens } from '../../../lib/client/token'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
-import { hashSecret } from '../../../lib/crypto/token'
+import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
+import { transaction } from '../../../lib/database/prisma'
 import { findUnready } from '../../../lib/database/readiness'
 import { recordFailedSignIn } from '../../../lib/event/failed-sign-in'
 import { listOwnEvents } from '../../../lib/event/list'
@@ -77,6 +78,16 @@ import { endProviderSessions } from '../../../lib/sso/end-provider-sessions'
 import { findOrLinkUser } from '../../../lib/sso/identity'
 import { recordRejected } from '../../../lib/sso/rejected'
 import { SignInRejected } from '../../../lib/sso/rejection'
+import { foreseeApply } from '../../../lib/sso/setup/apply'
+import {
+  endLink,
+  lockLink,
+  openLink,
+  recordChange,
+  recordLinkTest,
+} from '../../../lib/sso/setup/link'
+import { findTarget } from '../../../lib/sso/setup/target'
+import { findUnfinishedSettings } from '../../../lib/sso/setup/unfinished'
 import { testSignIn } from '../../../lib/sso/test-sign-in'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
 import { explainWidgetToken, findPresentedWidget } from '../../../lib/widget/session'
@@ -133,6 +144,7 @@ async function run(): Promise<void> {
   await usePasskey(id)
   await signIn()
   await useDirectory()
+  await useSetupLink()
   await findPresentedWidget('any token', 'https://www.example.com')
   await explainWidgetToken('any token')
   await queueResetMail([email], caller)
@@ -372,6 +384,26 @@ async function useDirectory(): Promise<void> {
   const { issuer } = connection.settings
   const logout = { issuer, subject: email, providerSession: 'x', issuedAt: 0 }
   await endProviderSessions(connection, logout)
+}
+
+/** Runs every statement of a setup link of the connection of `signIn`, until it ends. */
+async function useSetupLink(): Promise<void> {
+  const secret = newSecret()
+  await databasePool().query(
+    `INSERT INTO setup_links (connection_id, secret_hash, may_activate, expires_at)
+     SELECT id, $1, true, now() + interval '1 day' FROM connections WHERE slug = 'acme'`,
+    [hashSecret(secret)],
+  )
+  const { id } = (await openLink(secret))!
+  const { connection } = (await findTarget(id))!
+  await findUnfinishedSettings('acme')
+  await foreseeApply({ ...connection!, trialDomains: ['example.com'] })
+  await recordLinkTest(id, connection!, email)
+  await transaction(async (tx) => {
+    await lockLink(tx, id)
+    await recordChange(tx, id)
+    await endLink(tx, id)
+  })
 }
 
 run().then(

@@ -3,7 +3,7 @@ import { Prisma, prisma, type Transaction, transaction } from '../../database/pr
 import { writeEvent } from '../../event/record'
 import { errorCode } from '../../log/error-code'
 import { UsageError } from '../../usage-error'
-import { changeRow, type ListedConnection } from './connections'
+import { changeRow, type ListedConnection, type UncountedConnection } from './connections'
 import { isLinked } from './domains'
 
 type Wanted = {
@@ -43,7 +43,7 @@ export async function activateDomains(
 /** Like `activateDomains`, in a transaction of the caller. */
 export async function activateIn(
   tx: Transaction,
-  connection: ListedConnection,
+  connection: UncountedConnection,
   { domains, from = null }: Wanted,
 ): Promise<Activated> {
   await changeRow(tx, connection, { kind: connection.settings.kind })
@@ -70,7 +70,7 @@ type Row = {
 /** Locks the rows of these domains, or of all domains of the connection, in one order. */
 async function lockRows(
   tx: Transaction,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   domains: string[] | undefined,
 ): Promise<Row[]> {
   const wanted = domains
@@ -86,7 +86,7 @@ async function lockRows(
 
 /** Returns the domains that become live. Throws UsageError if one of them may not. */
 function chooseDomains(
-  { slug }: ListedConnection,
+  { slug }: UncountedConnection,
   rows: Row[],
   { domains, from = null }: Wanted,
 ): string[] {
@@ -139,7 +139,7 @@ function checkOwner(
 /** Moves the live state of domains to a connection. The former owner keeps a trial row. */
 async function moveDomains(
   tx: Transaction,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   domains: string[],
 ): Promise<void> {
   // two statements, because PostgreSQL checks the unique index after each row
@@ -175,7 +175,7 @@ async function recordMove(
  * them. Their users may use passwords again.
  */
 export async function deactivateDomains(
-  connection: ListedConnection,
+  connection: UncountedConnection,
   domains: string[] = connection.domains,
 ): Promise<string[]> {
   const { id, slug } = connection
@@ -195,7 +195,7 @@ export async function deactivateDomains(
 }
 
 /** Whether anybody has signed in through a connection, in earnest or as a test. */
-export async function isTried({ id, triedAt }: ListedConnection): Promise<boolean> {
+export async function isTried({ id, triedAt }: UncountedConnection): Promise<boolean> {
   if (triedAt !== null) return true
   return (await prisma().identity.findFirst({ where: { connectionId: id } })) !== null
 }
@@ -213,7 +213,7 @@ export type DomainUsers = {
 /** Counts the users of a domain. `oldId` is the ID of the connection that had it. */
 export async function countDomainUsers(
   domain: string,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   oldId: string | null,
 ): Promise<DomainUsers> {
   const [isNew, isOld] = [isLinked(id), oldId ? isLinked(oldId) : Prisma.sql`false`]

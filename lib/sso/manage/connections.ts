@@ -217,7 +217,7 @@ function listChanged(before: ListedConnection, change: ConnectionChange): string
  */
 export async function changeRow(
   tx: Transaction,
-  before: ListedConnection,
+  before: UncountedConnection,
   data: Prisma.ConnectionUpdateManyMutationInput,
 ): Promise<void> {
   const { id, slug, encryptedSecrets } = before
@@ -259,6 +259,9 @@ export type ListedConnection = Connection &
     users: number
   }
 
+/** What the server reads of a connection: counting its users would take too long. */
+export type UncountedConnection = Omit<ListedConnection, 'users'>
+
 type Named = Pick<Connection, 'id' | 'slug'>
 
 /**
@@ -296,10 +299,32 @@ export async function listStoredConnections(
 
   return rows.map(({ domains, _count, ...row }) => ({
     ...row,
-    domains: domains.filter(isLive).map(({ domain }) => domain),
-    trialDomains: domains.filter((row) => !isLive(row)).map(({ domain }) => domain),
+    ...divideDomains(domains),
     users: _count.identities,
   }))
+}
+
+/** Returns the connection with a slug, enabled or not. Null without one, or for a draft. */
+export async function findUncounted(slug: string): Promise<UncountedConnection | null> {
+  const row = await prisma().connection.findUnique({
+    where: { slug },
+    include: { domains: { orderBy: { domain: 'asc' } } },
+  })
+  if (!row || row.kind === draftKind) return null
+
+  const { kind, settings, domains, ...connection } = row
+  return {
+    ...connection,
+    ...divideDomains(domains),
+    settings: parseSettings(slug, { ...(settings as object), kind }),
+  }
+}
+
+function divideDomains(domains: { domain: string; liveSince: Date | null }[]) {
+  return {
+    domains: domains.filter(isLive).map(({ domain }) => domain),
+    trialDomains: domains.filter((row) => !isLive(row)).map(({ domain }) => domain),
+  }
 }
 
 function isLive({ liveSince }: { liveSince: Date | null }): boolean {

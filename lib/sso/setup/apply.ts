@@ -3,7 +3,7 @@ import { Prisma, prisma, type Transaction, transaction } from '../../database/pr
 import { describeCause, log } from '../../log/log'
 import { activateIn, countDomainUsers, type DomainUsers } from '../manage/activate'
 import { endPasswordSessions } from '../manage/batches'
-import type { ListedConnection } from '../manage/connections'
+import type { UncountedConnection } from '../manage/connections'
 import { endLink, lockLink } from './link'
 import { changedMeanwhile, SetupProblem } from './problem'
 import { asProblem } from './save'
@@ -14,7 +14,7 @@ export type DomainEffect = DomainUsers & { domain: string; isTaken: boolean }
 
 /** Returns what applying a connection changes, by domain. */
 export async function foreseeApply(
-  connection: ListedConnection,
+  connection: UncountedConnection,
 ): Promise<DomainEffect[]> {
   const free = await listFree(prisma(), connection)
 
@@ -60,7 +60,7 @@ export async function applyConnection(target: Target): Promise<string[]> {
   return domains
 }
 
-async function enable(tx: Transaction, { id }: ListedConnection): Promise<void> {
+async function enable(tx: Transaction, { id }: UncountedConnection): Promise<void> {
   const { count } = await tx.connection.updateMany({
     where: { id, disabledAt: { not: null } },
     data: { disabledAt: null },
@@ -71,7 +71,7 @@ async function enable(tx: Transaction, { id }: ListedConnection): Promise<void> 
 /** Returns the domains in trial that are live at no connection. */
 async function listFree(
   client: Pick<Transaction, '$queryRaw'>,
-  { trialDomains }: ListedConnection,
+  { trialDomains }: UncountedConnection,
 ): Promise<string[]> {
   const taken = await client.$queryRaw<{ domain: string }[]>(Prisma.sql`
     SELECT domain FROM connection_domains

@@ -1,7 +1,7 @@
 // What a setup link is about, and what it may do there.
 import { prisma } from '../../database/prisma'
 import { draftKind } from '../connection'
-import { type ListedConnection, listConnections } from '../manage/connections'
+import { findUncounted, type UncountedConnection } from '../manage/connections'
 import { type Draft, findDraft } from './draft'
 import { findLink, type SetupLink } from './link'
 
@@ -12,7 +12,10 @@ export type Target = {
   name: string
   /** All domains of the connection. */
   domains: string[]
-} & ({ draft: Draft; connection: null } | { draft: null; connection: ListedConnection })
+} & (
+  | { draft: Draft; connection: null }
+  | { draft: null; connection: UncountedConnection }
+)
 
 /** Returns what a link is about. Null if the link, or its connection, does not exist. */
 export async function findTarget(linkId: string): Promise<Target | null> {
@@ -33,7 +36,7 @@ export async function findTarget(linkId: string): Promise<Target | null> {
     return { link, slug, name, domains, draft, connection: null }
   }
 
-  const [connection] = await listConnections(row.slug)
+  const connection = await findUncounted(row.slug)
   if (!connection) return null
 
   const { slug, name, domains, trialDomains } = connection

@@ -1,6 +1,6 @@
 import { prisma } from '../../database/prisma'
 import type { ConnectionSettings } from '../connection'
-import type { ListedConnection } from '../manage/connections'
+import type { UncountedConnection } from '../manage/connections'
 import type { Secrets } from '../secrets'
 import { SetupProblem } from './problem'
 
@@ -29,13 +29,16 @@ export type NewValues = {
  * operator can move them.
  */
 export async function demandSameIssuer(
-  connection: ListedConnection | null,
+  connection: UncountedConnection | null,
   issuer: string,
 ): Promise<void> {
   if (!connection || connection.settings.issuer === issuer) return
 
-  const linked = await prisma().identity.count({ where: { connectionId: connection.id } })
-  if (linked > 0 || !connection.disabledAt)
+  const linked = await prisma().identity.findFirst({
+    where: { connectionId: connection.id },
+    select: { subject: true },
+  })
+  if (linked || !connection.disabledAt)
     throw new SetupProblem(
       `Users already sign in with ${connection.settings.issuer}. To change it to ${issuer}, ask your contact.`,
     )
