@@ -118,7 +118,7 @@ function describeLink(link: Listed): string {
       : `${expiresAt > new Date() ? 'expires' : 'expired'} ${expiresAt.toISOString()}`,
     changedAt ? `values entered ${changedAt.toISOString()}` : 'nothing entered',
     changedAt && !triedAt && 'not tested',
-    triedAt && `tested ${triedAt.toISOString()} as ${triedAs}`,
+    triedAt && `tested ${triedAt.toISOString()} as ${triedAs ?? 'a deleted user'}`,
   ]
 
   return parts.filter(Boolean).join(', ')

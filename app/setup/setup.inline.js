@@ -4,6 +4,7 @@
   const root = /** @type {HTMLElement} */ (document.querySelector('#setup'))
   const status = /** @type {HTMLElement} */ (document.querySelector('#status'))
   const notesKey = 'setup-notes'
+  const maxFileBytes = 256 * 1024
 
   /** @param {string} text */
   const show = (text) => {
@@ -68,11 +69,12 @@
 
     const file = fields.get('file')
     const text = String(fields.get('text') ?? '')
-    const hasFile = file instanceof File && file.size > 0
-    return {
-      protocol: 'saml',
-      metadata: await toBase64(hasFile ? file : new Blob([text])),
+    const chosen = file instanceof File && file.size > 0 ? file : new Blob([text])
+    if (chosen.size > maxFileBytes) {
+      show('This file is too large: it has more than 256 KiB.')
+      return null
     }
+    return { protocol: 'saml', metadata: await toBase64(chosen) }
   }
 
   /** @param {HTMLFormElement} form */
@@ -82,7 +84,7 @@
 
     button.setAttribute('aria-disabled', 'true')
     const body = form.dataset.protocol ? await readFields(form) : {}
-    const answer = await post(form.dataset.path ?? '', body)
+    const answer = body && (await post(form.dataset.path ?? '', body))
     button.removeAttribute('aria-disabled')
     if (!answer) return
 

@@ -18,6 +18,7 @@ import {
   type Provider,
   startProvider,
 } from '../support/providers/oidc-provider'
+import { providerMetadata } from '../support/providers/saml-metadata'
 import { newSamlProvider, type SamlProvider } from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
 
@@ -141,7 +142,7 @@ test('from the link to an active SAML connection, if the link may apply', async 
   expect(before).toContain(`entityID="${metadataUrl}"`)
 
   const own = await newSamlProvider()
-  const metadata = providerMetadata(own)
+  const metadata = metadataOf(own)
   expect(await administrator.saveMetadata(metadata)).toMatchObject({ status: 200 })
   expect(await (await fetch(metadataUrl)).text()).toBe(before) // the same key pair
   await expectNoSignIn(sql, slug)
@@ -177,14 +178,8 @@ test('from the link to an active SAML connection, if the link may apply', async 
 })
 
 /** Returns the metadata of a provider. */
-function providerMetadata({ settings }: SamlProvider, issuer = settings.issuer): string {
-  const base64 = settings.certificates[0]!.replace(/-----[^-]+-----|\s/g, '')
-
-  return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${issuer}">
-<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
-<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${base64}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${settings.ssoUrl.replaceAll('&', '&amp;')}"/>
-</IDPSSODescriptor></EntityDescriptor>`
+function metadataOf({ settings }: SamlProvider, issuer = settings.issuer): string {
+  return providerMetadata(settings.certificates[0]!, issuer, settings.ssoUrl)
 }
 
 test('a test counts only for the values that are saved now', async ({ sql }) => {
@@ -270,19 +265,17 @@ test('renews the secret of an enabled connection once, and nothing else of it', 
 
 test('renews SAML only with metadata of the same provider', async () => {
   const { slug, administrator } = await begin()
-  await administrator.saveMetadata(providerMetadata(saml))
+  await administrator.saveMetadata(metadataOf(saml))
   await enableConnection(await find(slug))
 
   const renewal = await begin({ slug, domains: [], mayActivate: true })
-  const other = providerMetadata(saml, 'https://other.example/metadata')
+  const other = metadataOf(saml, 'https://other.example/metadata')
   expect(problemIn(await renewal.administrator.saveMetadata(other))).toContain(
     'ask your contact',
   )
   const next = await newSamlProvider({ isOther: true })
   next.settings.issuer = saml.settings.issuer
-  expect((await renewal.administrator.saveMetadata(providerMetadata(next))).status).toBe(
-    200,
-  )
+  expect((await renewal.administrator.saveMetadata(metadataOf(next))).status).toBe(200)
   const { settings } = await find(slug)
   expect(settings).toMatchObject({ certificates: next.settings.certificates })
 })
@@ -350,7 +343,7 @@ test('keeps the saved secret only for the same client', async () => {
   expect((await administrator.save(same)).status).toBe(200)
   const other = { ...same, clientId: 'other' }
   expect(problemIn(await administrator.save(other))).toBe('Enter the client secret.')
-  const saved = await administrator.saveMetadata(providerMetadata(saml))
+  const saved = await administrator.saveMetadata(metadataOf(saml))
   expect(problemIn(saved)).toContain('Values for the other protocol')
 })
 
@@ -444,7 +437,7 @@ test('the secret is in no log, URL or page, and the log names what happened', as
 test('HTML in a value is text', async () => {
   const { administrator } = await begin({ name: '"><script>alert(1)</script>' })
   await administrator.saveMetadata(
-    providerMetadata(saml, 'urn:&lt;img src=x onerror=alert(1)&gt;'),
+    metadataOf(saml, 'urn:&lt;img src=x onerror=alert(1)&gt;'),
   )
   const html = await administrator.page('?product="><script>alert(1)</script>')
   expect(html).toContain('urn:&#60;img src=x')

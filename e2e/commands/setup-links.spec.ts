@@ -5,6 +5,7 @@ import { openLink } from '../../lib/sso/setup/link'
 import { addTestConnection } from '../support/databases/connection'
 import { expect, test } from '../support/fixtures'
 import { clientSecret } from '../support/providers/oidc-provider'
+import { providerMetadata } from '../support/providers/saml-metadata'
 import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
 import { runScript } from '../support/servers/command'
@@ -90,12 +91,7 @@ test('`add` fills a draft, keeps its key pair, and ends its link', async ({ sql 
   const { secret } = await invite(slug, '--domain', domain)
   const draft = (await findDraft(slug))!
   const { settings } = await newSamlProvider()
-  const base64 = settings.certificates[0]!.replace(/-----[^-]+-----|\s/g, '')
-  const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example/metadata">
-<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
-<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${base64}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/>
-</IDPSSODescriptor></EntityDescriptor>`
+  const metadata = providerMetadata(settings.certificates[0]!)
   const ended = await runScript(
     ['connections', 'add', 'saml', slug, '--metadata', '-', '--domain', domain],
     metadata,
@@ -160,4 +156,21 @@ test('`enable` prints what a setup link has entered', async ({ sql }) => {
   const { stdout } = await connections('enable', slug)
   expect(stdout).toContain('These values came from a setup link.')
   expect(stdout).toContain('issuer: https://idp.example.com')
+})
+
+test('`users -- delete` removes the address from the links that were tested with it', async ({
+  user,
+  sql,
+}) => {
+  const slug = newSlug()
+  await invite(slug, '--domain', `${slug}.example.org`)
+  const ofDraft = 'connection_id = (SELECT id FROM connections WHERE slug = $1)'
+  await sql(`UPDATE setup_links SET tried_at = now(), tried_as = $2 WHERE ${ofDraft}`, [
+    slug,
+    user.email,
+  ])
+  expect((await runScript(['users', 'delete', user.email, '--yes'])).code).toBe(0)
+  expect(await sql(`SELECT tried_as FROM setup_links WHERE ${ofDraft}`, [slug])).toEqual([
+    { tried_as: null },
+  ])
 })

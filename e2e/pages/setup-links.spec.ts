@@ -3,6 +3,7 @@ import * as routes from '../../lib/contract/routes'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { newSetupLink } from '../support/browsers/setup-visitor'
 import { expect, heading, type TestServer, test } from '../support/fixtures'
+import { providerMetadata } from '../support/providers/saml-metadata'
 import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
 
@@ -85,13 +86,10 @@ test('shows what is wrong with a file, and accepts pasted metadata', async ({ pa
   expect(await problemsOf(page)).toEqual([])
 
   const { settings } = await newSamlProvider()
-  const base64 = settings.certificates[0]!.replace(/-----[^-]+-----|\s/g, '')
   await page.reload()
-  await page.getByLabel('Or its text').fill(
-    `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:idp"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">
-<KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${base64}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`,
-  )
+  await page
+    .getByLabel('Or its text')
+    .fill(providerMetadata(settings.certificates[0]!, 'urn:idp'))
   await page.getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('Saved: urn:idp')).toBeVisible()
   await expect(page.getByText('tell your contact', { exact: false })).toBeVisible()

@@ -1,6 +1,7 @@
 // Runs every statement of the service once on one connection of the pool, and prints the
 // generic plans as JSON. This is a separate process because the settings of the pool
 // can't change after its start.
+import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { issueAuthorizationCode, readDemand } from '../../../lib/client/authorize'
 import { findClient, requireClient } from '../../../lib/client/client'
@@ -12,7 +13,6 @@ import { issueSsoCode } from '../../../lib/code/issue'
 import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
-import { transaction } from '../../../lib/database/prisma'
 import { findUnready } from '../../../lib/database/readiness'
 import { recordFailedSignIn } from '../../../lib/event/failed-sign-in'
 import { listOwnEvents } from '../../../lib/event/list'
@@ -78,20 +78,17 @@ import { endProviderSessions } from '../../../lib/sso/end-provider-sessions'
 import { findOrLinkUser } from '../../../lib/sso/identity'
 import { recordRejected } from '../../../lib/sso/rejected'
 import { SignInRejected } from '../../../lib/sso/rejection'
-import { foreseeApply } from '../../../lib/sso/setup/apply'
-import {
-  endLink,
-  lockLink,
-  openLink,
-  recordChange,
-  recordLinkTest,
-} from '../../../lib/sso/setup/link'
+import { applyConnection, foreseeApply } from '../../../lib/sso/setup/apply'
+import { createDraftColumns } from '../../../lib/sso/setup/draft'
+import { openLink, recordLinkTest } from '../../../lib/sso/setup/link'
+import { saveValues } from '../../../lib/sso/setup/save'
 import { findTarget } from '../../../lib/sso/setup/target'
 import { findUnfinishedSettings } from '../../../lib/sso/setup/unfinished'
 import { testSignIn } from '../../../lib/sso/test-sign-in'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
 import { explainWidgetToken, findPresentedWidget } from '../../../lib/widget/session'
 import { assert, newPasskey, register } from '../authenticator'
+import { providerMetadata } from '../providers/saml-metadata'
 import { caller } from './password-user'
 import { totp } from './second-factor'
 
@@ -386,24 +383,35 @@ async function useDirectory(): Promise<void> {
   await endProviderSessions(connection, logout)
 }
 
-/** Runs every statement of a setup link of the connection of `signIn`, until it ends. */
+/** Runs every statement of a setup link: from a draft to a connection that is applied. */
 async function useSetupLink(): Promise<void> {
-  const secret = newSecret()
+  const [id, slug, secret] = [randomUUID(), 'drafted', newSecret()]
+  const { kind, settings, encryptedSecrets } = await createDraftColumns(id, slug)
+  await databasePool().query(
+    `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, disabled_at)
+     VALUES ($1, $2, $2, $3, $4, $5, now())`,
+    [id, slug, kind, settings, encryptedSecrets],
+  )
+  await databasePool().query(
+    `INSERT INTO connection_domains VALUES ('drafted.example', $1, NULL)`,
+    [id],
+  )
   await databasePool().query(
     `INSERT INTO setup_links (connection_id, secret_hash, may_activate, expires_at)
-     SELECT id, $1, true, now() + interval '1 day' FROM connections WHERE slug = 'acme'`,
-    [hashSecret(secret)],
+     VALUES ($1, $2, true, now() + interval '1 day')`,
+    [id, hashSecret(secret)],
   )
-  const { id } = (await openLink(secret))!
-  const { connection } = (await findTarget(id))!
-  await findUnfinishedSettings('acme')
-  await foreseeApply({ ...connection!, trialDomains: ['example.com'] })
-  await recordLinkTest(id, connection!, email)
-  await transaction(async (tx) => {
-    await lockLink(tx, id)
-    await recordChange(tx, id)
-    await endLink(tx, id)
-  })
+
+  const link = (await openLink(secret))!
+  await findUnfinishedSettings(slug)
+  const metadata = Buffer.from(providerMetadata(settings.certificate))
+  for (const _ of ['the draft', 'corrected'])
+    await saveValues((await findTarget(link.id))!, { protocol: 'saml', metadata })
+
+  const target = (await findTarget(link.id))!
+  await recordLinkTest(link.id, target.connection!, email)
+  await foreseeApply(target.connection!)
+  await applyConnection(target)
 }
 
 run().then(
