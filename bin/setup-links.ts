@@ -5,7 +5,7 @@ import type { ListedConnection } from '../lib/sso/manage/connections'
 import { NewConnectionName } from '../lib/sso/manage/settings-as-entered'
 import { type Draft, findDraft, listDrafts } from '../lib/sso/setup/draft'
 import { type Invited, invite, maxLinkDays, revokeLink } from '../lib/sso/setup/invite'
-import { listLinks } from '../lib/sso/setup/link'
+import { listLinks } from '../lib/sso/setup/manage-links'
 import { ssoUrl } from '../lib/sso/urls'
 import { UsageError } from '../lib/usage-error'
 

@@ -74,6 +74,7 @@ test('rejects links that could do nothing, and wrong flags', async () => {
     [[slug, '--domain', `x.${domain}`, '--name', ''], '--name must have'],
     [[slug, '--domain', domain, '--revoke'], '--revoke stands alone'],
     [[slug, '--domain', `x.${domain}`, '--start-over'], 'There is no connection'],
+    [[live.slug, '--name', 'Other'], '--name is only for a new draft'],
     [[live.slug], 'only with --may-apply'],
     [[live.slug, '--start-over'], `deactivate ${live.slug}`],
   ]

@@ -154,7 +154,7 @@ async function moveDomains(
 /** Writes the events of a move: of the connection, and of those that had the domains. */
 async function recordMove(
   tx: Transaction,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   rows: Row[],
   moved: string[],
 ): Promise<void> {

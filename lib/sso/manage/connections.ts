@@ -8,7 +8,7 @@ import { type Connection, draftKind, parseSettings, type Row } from '../connecti
 import type { Subject } from '../identity'
 import { createBinding, encryptSecrets, type Secrets } from '../secrets'
 import { type Draft, decryptDraftSecrets, findDraft } from '../setup/draft'
-import { endLinks } from '../setup/link'
+import { endLinks } from '../setup/manage-links'
 import { endSessions, workInBatches } from './batches'
 import { type Addition, addDomains, type LinksAfterwards, removeDomains } from './domains'
 import { moveIdentities } from './same-users'

@@ -5,7 +5,7 @@ import { UsageError } from '../../usage-error'
 import { changeRow, type ListedConnection, listConnections } from '../manage/connections'
 import { addDomains } from '../manage/domains'
 import { createDraftColumns, findDraft } from './draft'
-import { createLink, endLinks } from './link'
+import { createLink, endLinks } from './manage-links'
 
 export const maxLinkDays = 30
 
@@ -29,13 +29,16 @@ export type Invited = { url: string; state: 'new' | 'draft' | 'disabled' | 'enab
  * Throws UsageError if a domain is live elsewhere, or if the link could do nothing.
  */
 export async function invite(invitation: Invitation): Promise<Invited> {
-  const { slug, startOver } = invitation
+  const { slug, startOver, name } = invitation
   const [connection] = await listConnections(slug)
+  const draft = connection ? null : await findDraft(slug)
+  if ((connection || draft) && name !== undefined)
+    throw new UsageError(`${slug} has a name: --name is only for a new draft.`)
+
   if (connection && !startOver) return inviteToConnection(connection, invitation)
 
   if (connection) return inviteToEmptied(connection, invitation)
 
-  const draft = await findDraft(slug)
   if (draft) return { url: await inviteToRow(draft, invitation), state: 'draft' }
 
   return { url: await inviteToNew(invitation), state: 'new' }

@@ -1,6 +1,6 @@
 // Setup links: who has one, may enter the values of one connection. Rows are locked in the
 // order link, connection. See docs/decisions/0030-setup-links.md.
-import { hashSecret, newSecret } from '../../crypto/token'
+import { hashSecret } from '../../crypto/token'
 import {
   dateFromEpoch,
   Prisma,
@@ -8,11 +8,7 @@ import {
   type Transaction,
   transaction,
 } from '../../database/prisma'
-import { env } from '../../settings/env'
 import type { Connection } from '../connection'
-
-/** The path of the page. The secret is in the fragment, which no server gets. */
-export const setupPath = '/setup'
 
 export type SetupLink = {
   id: string
@@ -45,33 +41,6 @@ function readRow([row]: Stored[]): SetupLink | null {
 
   const { expiresSeconds, ...link } = row
   return { ...link, expiresAt: dateFromEpoch(expiresSeconds) }
-}
-
-/**
- * Makes a link, which is valid for some days, and returns its URL. Only the hash of its
- * secret is stored. The earlier link of the connection ends. Needs the role of commands.
- */
-export async function createLink(
-  tx: Transaction,
-  connectionId: string,
-  { mayActivate, days }: { mayActivate: boolean; days: number },
-): Promise<string> {
-  await endLinks(tx, connectionId)
-  const secret = newSecret()
-  await tx.$executeRaw`
-    INSERT INTO setup_links (connection_id, secret_hash, may_activate, expires_at)
-    VALUES (${connectionId}::uuid, ${hashSecret(secret)}, ${mayActivate}, now() + make_interval(days => ${days}::int))`
-
-  return `${env().PUBLIC_URL}${setupPath}#${secret}`
-}
-
-/** Ends the links of a connection. Returns how many were still valid. */
-export async function endLinks(tx: Transaction, connectionId: string): Promise<number> {
-  const ended = await tx.$queryRaw<{ wasLive: boolean }[]>`
-    UPDATE setup_links SET ended_at = now() WHERE connection_id = ${connectionId}::uuid AND ended_at IS NULL
-    RETURNING expires_at > now() AS "wasLive"`
-
-  return ended.filter(({ wasLive }) => wasLive).length
 }
 
 /** Returns the valid link with a secret, which may be any text. Uses nothing up. */
@@ -136,13 +105,4 @@ export async function recordLinkTest(
   } catch (error) {
     if (!(error instanceof LinkEnded)) throw error
   }
-}
-
-/** A link as commands show it, the newest first. */
-export function listLinks({ id }: Pick<Connection, 'id'>) {
-  return prisma().setupLink.findMany({
-    where: { connectionId: id },
-    orderBy: { createdAt: 'desc' },
-    omit: { secretHash: true, connectionId: true },
-  })
 }
