@@ -12,6 +12,7 @@ import { requestIdIn, responseTo } from '../support/browsers/saml-visitor'
 import { Administrator, newSetupLink, problemIn } from '../support/browsers/setup-visitor'
 import { errorOf, Visitor } from '../support/browsers/sso-visitor'
 import { openReport } from '../support/browsers/test-sign-in'
+import { eventsOfConnection } from '../support/databases/events'
 import { expect, newUsers, type Sql, type TestServer, test } from '../support/fixtures'
 import {
   clientSecret,
@@ -181,6 +182,42 @@ test('from the link to an active SAML connection, if the link may apply', async 
 function metadataOf({ settings }: SamlProvider, issuer = settings.issuer): string {
   return providerMetadata(settings.certificates[0]!, issuer, settings.ssoUrl)
 }
+
+test('each operation is an event, whose actor is the link', async ({ sql }) => {
+  const { slug, domain, administrator } = await begin({ mayActivate: true })
+  await addPerson(sql, domain)
+  await administrator.save(values())
+  await administrator.save({ ...values(), clientSecret: '' })
+  await tryOut(administrator)
+  const { id } = await find(slug)
+  expect((await administrator.apply()).status).toBe(200)
+
+  const events = await eventsOfConnection(sql, id)
+  const byLink = events.filter(({ actor }) => actor === 'setup-link')
+  expect(byLink.map(({ kind }) => kind)).toEqual([
+    'setup_link_opened',
+    'setup_link_saved',
+    'setup_link_saved',
+    'setup_link_tested',
+    'connection_activated',
+    'connection_enabled',
+    'setup_link_applied',
+    'setup_link_ended',
+  ])
+  const [first, second] = byLink.filter(({ kind }) => kind === 'setup_link_saved')
+  expect(first!.changed).toEqual(
+    expect.arrayContaining(['issuer', 'clientId', 'publicOnly', 'secrets']),
+  )
+  expect(second!.changed).toEqual([])
+
+  const renewal = await begin({ slug, domains: [], mayActivate: true })
+  await renewal.administrator.save({ protocol: 'oidc', clientSecret })
+  expect((await eventsOfConnection(sql, id)).slice(-3)).toMatchObject([
+    { kind: 'setup_link_opened', actor: 'setup-link' },
+    { kind: 'setup_link_ended', actor: 'setup-link' },
+    { kind: 'setup_link_renewed', actor: 'setup-link', changed: ['secrets'] },
+  ])
+})
 
 test('a test counts only for the values that are saved now', async ({ sql }) => {
   const { slug, domain, administrator } = await begin({ mayActivate: true })
@@ -373,6 +410,15 @@ test('a link that has expired, was revoked or replaced opens nothing, nor does a
     expect(pathname).toBe('/setup')
     expect(await sql('SELECT kind FROM connections WHERE id = $1', [id])).toEqual([
       { kind: 'draft' },
+    ])
+
+    await newSetupLink({ slug, domains: [] }) // ends the earlier one, if it is valid
+    const ends = (await eventsOfConnection(sql, id)).filter(
+      ({ kind }) => kind === 'setup_link_ended',
+    )
+    expect([end, ends.length]).toEqual([
+      end,
+      { expired: 0, revoked: 1, replaced: 2 }[end],
     ])
   }
 })

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { listConnections } from '../../lib/sso/manage/connections'
 import { findDraft } from '../../lib/sso/setup/draft'
-import { openLink } from '../../lib/sso/setup/link'
+import { findLinkBySecret } from '../../lib/sso/setup/link'
 import { addTestConnection } from '../support/databases/connection'
+import { eventsOfConnection } from '../support/databases/events'
 import { expect, test } from '../support/fixtures'
 import { clientSecret } from '../support/providers/oidc-provider'
 import { providerMetadata } from '../support/providers/saml-metadata'
@@ -22,7 +23,7 @@ async function invite(slug: string, ...parameters: string[]) {
   return { ...ended, secret }
 }
 
-test('makes a draft with its link, replaces the link, and ends it', async () => {
+test('makes a draft with its link, replaces the link, and ends it', async ({ sql }) => {
   const slug = newSlug()
   const domain = `${slug}.example.org`
   const first = await invite(slug, '--domain', domain, '--name', 'Acme')
@@ -33,7 +34,7 @@ test('makes a draft with its link, replaces the link, and ends it', async () => 
   expect(first.stderr).toContain('The connection stays disabled')
   expect(first.stderr).toContain(`npm run connections -- enable ${slug}`)
   expect(first.stderr).toContain('The page exists only with SETUP_LINKS=true.')
-  expect(await openLink(first.secret)).toMatchObject({ mayActivate: false })
+  expect(await findLinkBySecret(first.secret)).toMatchObject({ mayActivate: false })
   expect(await findDraft(slug)).toMatchObject({ name: 'Acme', domains: [domain] })
 
   const listed = (await connections('list')).stdout
@@ -44,14 +45,24 @@ test('makes a draft with its link, replaces the link, and ends it', async () => 
 
   const second = await invite(slug, '--may-apply', '--days', '30')
   expect(second.stderr).toContain('verified contact only')
-  expect(await openLink(first.secret)).toBeNull()
-  const days = (await openLink(second.secret))!.expiresAt.getTime() - Date.now()
+  expect(await findLinkBySecret(first.secret)).toBeNull()
+  const days = (await findLinkBySecret(second.secret))!.expiresAt.getTime() - Date.now()
   expect(Math.round(days / (24 * 60 * 60 * 1000))).toBe(30)
 
   const revoked = await connections('invite', slug, '--revoke')
   expect(revoked.stdout).toContain(`The setup link of ${slug} has ended.`)
-  expect(await openLink(second.secret)).toBeNull()
+  expect(await findLinkBySecret(second.secret)).toBeNull()
   expect((await connections('invite', slug, '--revoke')).code).toBe(2)
+  const command = { actor: 'operator', command: 'connections invite' }
+  const { id } = (await findDraft(slug))!
+  expect(await eventsOfConnection(sql, id)).toEqual([
+    { kind: 'connection_added', slug, ...command },
+    { kind: 'setup_link_issued', ...command },
+    { kind: 'setup_link_ended', ...command },
+    { kind: 'setup_link_issued', ...command },
+    { kind: 'setup_link_ended', ...command },
+  ])
+
   for (const command of ['check', 'enable', 'try', 'activate', 'update']) {
     const { code, stderr } = await connections(command, slug)
     expect.soft([command, code]).toEqual([command, 2])
@@ -105,13 +116,24 @@ test('`add` fills a draft, keeps its key pair, and ends its link', async ({ sql 
     disabledAt: null,
     trialDomains: [domain],
   })
-  expect(await openLink(secret)).toBeNull()
+  expect(await findLinkBySecret(secret)).toBeNull()
+  const filled = { actor: 'operator', command: 'connections add saml' }
+  expect((await eventsOfConnection(sql, draft.id)).slice(2)).toMatchObject([
+    { kind: 'connection_changed', ...filled },
+    { kind: 'connection_enabled', ...filled },
+    { kind: 'setup_link_ended', ...filled },
+  ])
 
   const emptied = await invite(slug, '--start-over')
   expect(emptied.code).toBe(0)
   expect((await findDraft(slug))!.id).toBe(draft.id)
   const rows = await sql('SELECT disabled_at FROM connections WHERE slug = $1', [slug])
   expect(rows[0]!.disabled_at).not.toBeNull()
+  expect((await eventsOfConnection(sql, draft.id)).slice(5)).toMatchObject([
+    { kind: 'connection_changed' },
+    { kind: 'connection_disabled' },
+    { kind: 'setup_link_issued' },
+  ])
 })
 
 test('`--start-over` refuses a connection with users', async ({ user, sql }) => {

@@ -1,7 +1,7 @@
 import { enableConnection, listConnections } from '../../lib/sso/manage/connections'
 import { applyConnection } from '../../lib/sso/setup/apply'
 import { revokeLink } from '../../lib/sso/setup/invite'
-import { openLink, recordLinkTest } from '../../lib/sso/setup/link'
+import { findLinkBySecret, recordLinkTest } from '../../lib/sso/setup/link'
 import { saveValues } from '../../lib/sso/setup/save'
 import { findTarget, type Target } from '../../lib/sso/setup/target'
 import { newSetupLink } from '../support/browsers/setup-visitor'
@@ -29,7 +29,7 @@ const save = (target: Target, issuer: string) =>
 /** Makes a link that may apply, and saves values with it. */
 async function begin(): Promise<Target> {
   const { secret } = await newSetupLink({ mayActivate: true })
-  const { id } = (await openLink(secret))!
+  const { id } = (await findLinkBySecret(secret))!
   await save((await findTarget(id))!, 'urn:first')
 
   return (await findTarget(id))!

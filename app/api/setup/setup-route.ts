@@ -1,4 +1,5 @@
 import { ApiError, invalid } from '@/lib/contract/errors'
+import { addToOrigin } from '@/lib/event/origin'
 import { countRequest, setupLimit } from '@/lib/http/rate-limit/limit'
 import { type AddToLog, route } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
@@ -56,7 +57,13 @@ export async function requireTarget({ request, addToLog }: SetupCall): Promise<T
   addToLog({ connection: target.slug })
   if (!target.link.isLive) throw endedLink()
 
+  actAsLink(target)
   return target
+}
+
+/** The link is the actor of the events of this request. */
+export function actAsLink({ link: { connectionId } }: Target): void {
+  addToOrigin({ actor: 'setup-link', connectionId })
 }
 
 /** Counts a test, or values that are saved. Throws if the link has had too many. */

@@ -80,7 +80,7 @@ import { recordRejected } from '../../../lib/sso/rejected'
 import { SignInRejected } from '../../../lib/sso/rejection'
 import { applyConnection, foreseeApply } from '../../../lib/sso/setup/apply'
 import { createDraftColumns } from '../../../lib/sso/setup/draft'
-import { openLink, recordLinkTest } from '../../../lib/sso/setup/link'
+import { findLinkBySecret, recordLinkTest } from '../../../lib/sso/setup/link'
 import { saveValues } from '../../../lib/sso/setup/save'
 import { findTarget } from '../../../lib/sso/setup/target'
 import { findUnfinishedSettings } from '../../../lib/sso/setup/unfinished'
@@ -402,7 +402,7 @@ async function useSetupLink(): Promise<void> {
     [id, hashSecret(secret)],
   )
 
-  const link = (await openLink(secret))!
+  const link = (await findLinkBySecret(secret))!
   await findUnfinishedSettings(slug)
   const metadata = Buffer.from(providerMetadata(settings.certificate))
   for (const _ of ['the draft', 'corrected'])

@@ -66,7 +66,9 @@ export async function addConnection({
 
     const connection = { id, slug: columns.slug }
     await addDomains(tx, connection, domains, { activate, beside })
-    await writeEvent(tx, 'connection_added', { connectionId: id, slug: columns.slug })
+    if (draft) await recordFilled(tx, id, settings)
+    else
+      await writeEvent(tx, 'connection_added', { connectionId: id, slug: columns.slug })
     if (activate) await writeEvent(tx, 'connection_activated', { connectionId: id })
   })
 }
@@ -101,6 +103,17 @@ async function fillDraft(
     where: { id, kind: draftKind },
     data: { ...data, disabledAt: null },
   })
+}
+
+/** Writes the events of a draft that has become a connection. */
+async function recordFilled(
+  tx: Transaction,
+  connectionId: string,
+  settings: NewConnection['settings'],
+): Promise<void> {
+  const changed = [...listChangedSettings({}, settings), 'secrets']
+  await writeEvent(tx, 'connection_changed', { connectionId, changed })
+  await writeEvent(tx, 'connection_enabled', { connectionId })
 }
 
 /**
@@ -194,21 +207,22 @@ function listChanged(before: ListedConnection, change: ConnectionChange): string
     (name) => rest[name] !== undefined && rest[name] !== before[name],
   )
 
-  const [old, current] = [before.settings, settings ?? before.settings] as [
-    Record<string, unknown>,
-    Record<string, unknown>,
-  ]
-  const names = Object.keys({ ...old, ...current })
-  const changed = names.filter(
-    (name) => JSON.stringify(old[name]) !== JSON.stringify(current[name]),
-  )
-
   return [
     ...columns,
-    ...changed,
+    ...listChangedSettings(before.settings, settings ?? before.settings),
     ...(secrets && !change.sameUsers ? ['secrets'] : []),
     ...(domains.length > 0 || removedDomains.length > 0 ? ['domains'] : []),
   ]
+}
+
+/** Returns the names of the settings that differ, in the order of their names in both. */
+export function listChangedSettings(before: object, after: object): string[] {
+  const [old, current] = [before, after] as Record<string, unknown>[]
+  const names = Object.keys({ ...old, ...current })
+
+  return names.filter(
+    (name) => JSON.stringify(old![name]) !== JSON.stringify(current![name]),
+  )
 }
 
 /**

@@ -1,5 +1,6 @@
 // The last step of a setup link that may do it: the connection is used for everybody.
 import { Prisma, prisma, type Transaction, transaction } from '../../database/prisma'
+import { writeEvent } from '../../event/record'
 import { describeCause, log } from '../../log/log'
 import { activateIn, countDomainUsers, type DomainUsers } from '../manage/activate'
 import { endPasswordSessions } from '../manage/batches'
@@ -39,13 +40,14 @@ export async function applyConnection(target: Target): Promise<string[]> {
 
   const domains = await asProblem(() =>
     transaction(async (tx) => {
-      const { isTried } = await lockLink(tx, link.id)
-      if (!isTried) throw new SetupProblem('Test a sign-in first.')
+      const locked = await lockLink(tx, link.id)
+      if (!locked.isTried) throw new SetupProblem('Test a sign-in first.')
 
       await enable(tx, connection)
       const free = await listFree(tx, connection)
       if (free.length > 0) await activateIn(tx, connection, { domains: free })
-      await endLink(tx, link.id)
+      await writeEvent(tx, 'setup_link_applied', { connectionId: connection.id })
+      await endLink(tx, locked)
 
       return free
     }),
@@ -66,6 +68,8 @@ async function enable(tx: Transaction, { id }: UncountedConnection): Promise<voi
     data: { disabledAt: null },
   })
   if (count === 0) throw new SetupProblem(changedMeanwhile)
+
+  await writeEvent(tx, 'connection_enabled', { connectionId: id })
 }
 
 /** Returns the domains in trial that are live at no connection. */

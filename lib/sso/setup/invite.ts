@@ -1,6 +1,7 @@
 // What `npm run connections -- invite` does: drafts, and links to connections.
 import { randomUUID } from 'node:crypto'
 import { type Transaction, transaction } from '../../database/prisma'
+import { writeEvent } from '../../event/record'
 import { UsageError } from '../../usage-error'
 import { changeRow, type ListedConnection, listConnections } from '../manage/connections'
 import { addDomains } from '../manage/domains'
@@ -87,6 +88,7 @@ async function inviteToNew(invitation: Invitation): Promise<string> {
 
     await disable(tx, id)
     await addDomains(tx, { id, slug }, domains, { beside })
+    await writeEvent(tx, 'connection_added', { connectionId: id, slug })
 
     return createLink(tx, id, invitation)
   })
@@ -111,11 +113,21 @@ async function inviteToEmptied(
     await disable(tx, id)
     await demandNoUsers(tx, connection)
     await addDomains(tx, connection, invitation.domains, { beside: invitation.beside })
+    await recordEmptied(tx, connection)
 
     return createLink(tx, id, invitation)
   })
 
   return { url, state: 'draft' }
+}
+
+async function recordEmptied(
+  tx: Transaction,
+  { id: connectionId, settings, disabledAt }: ListedConnection,
+): Promise<void> {
+  const changed = [...Object.keys(settings), 'secrets']
+  await writeEvent(tx, 'connection_changed', { connectionId, changed })
+  if (!disabledAt) await writeEvent(tx, 'connection_disabled', { connectionId })
 }
 
 async function disable(tx: Transaction, id: string): Promise<void> {

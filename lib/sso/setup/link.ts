@@ -8,6 +8,7 @@ import {
   type Transaction,
   transaction,
 } from '../../database/prisma'
+import { withEvents, writeEvent } from '../../event/record'
 import type { Connection } from '../connection'
 
 export type SetupLink = {
@@ -43,14 +44,16 @@ function readRow([row]: Stored[]): SetupLink | null {
   return { ...link, expiresAt: dateFromEpoch(expiresSeconds) }
 }
 
-/** Returns the valid link with a secret, which may be any text. Uses nothing up. */
-export async function openLink(secret: string): Promise<SetupLink | null> {
+/** Returns the valid link with a secret, which may be any text. */
+export async function findLinkBySecret(secret: string): Promise<SetupLink | null> {
   if (!/^[\w-]{43}$/.test(secret)) return null
 
-  return readRow(
+  // with a condition on `ended_at`, a plan could read the whole index of valid links
+  const link = readRow(
     await prisma().$queryRaw`
-      SELECT ${columns} FROM setup_links WHERE secret_hash = ${hashSecret(secret)} AND ${isLive}`,
+      SELECT ${columns} FROM setup_links WHERE secret_hash = ${hashSecret(secret)}`,
   )
+  return link?.isLive ? link : null
 }
 
 /** Returns the link with an ID, valid or not. */
@@ -71,6 +74,11 @@ export async function lockLink(tx: Transaction, id: string): Promise<SetupLink> 
   return link
 }
 
+/** Writes the event of a link that a browser opens. Opening uses nothing up. */
+export async function recordOpened({ connectionId }: SetupLink): Promise<void> {
+  await writeEvent(prisma(), 'setup_link_opened', { connectionId })
+}
+
 /** Stores that values were entered with a locked link. They have not been tested. */
 export async function recordChange(tx: Transaction, id: string): Promise<void> {
   await tx.$executeRaw`
@@ -78,8 +86,12 @@ export async function recordChange(tx: Transaction, id: string): Promise<void> {
 }
 
 /** Ends a locked link, because it was used up. */
-export async function endLink(tx: Transaction, id: string): Promise<void> {
-  await tx.$executeRaw`UPDATE setup_links SET ended_at = now() WHERE id = ${id}::uuid`
+export async function endLink(
+  tx: Transaction,
+  { id, connectionId }: SetupLink,
+): Promise<void> {
+  const change = Prisma.sql`UPDATE setup_links SET ended_at = now() WHERE id = ${id}::uuid`
+  await tx.$executeRaw(withEvents(change, 'setup_link_ended', { connectionId }))
 }
 
 /**
@@ -99,8 +111,9 @@ export async function recordLinkTest(
       })
       if (current === 0) return
 
-      await tx.$executeRaw`
+      const change = Prisma.sql`
         UPDATE setup_links SET tried_at = now(), tried_as = ${email} WHERE id = ${linkId}::uuid`
+      await tx.$executeRaw(withEvents(change, 'setup_link_tested', { connectionId: id }))
     })
   } catch (error) {
     if (!(error instanceof LinkEnded)) throw error

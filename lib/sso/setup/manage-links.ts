@@ -1,6 +1,7 @@
 // What only commands do with setup links. The server uses link.ts.
 import { hashSecret, newSecret } from '../../crypto/token'
-import { prisma, type Transaction } from '../../database/prisma'
+import { Prisma, prisma, type Transaction } from '../../database/prisma'
+import { recordEvents, withEvents } from '../../event/record'
 import { env } from '../../settings/env'
 import type { Connection } from '../connection'
 
@@ -18,20 +19,24 @@ export async function createLink(
 ): Promise<string> {
   await endLinks(tx, connectionId)
   const secret = newSecret()
-  await tx.$executeRaw`
+  const change = Prisma.sql`
     INSERT INTO setup_links (connection_id, secret_hash, may_activate, expires_at)
     VALUES (${connectionId}::uuid, ${hashSecret(secret)}, ${mayActivate}, now() + make_interval(days => ${days}::int))`
+  await tx.$executeRaw(withEvents(change, 'setup_link_issued', { connectionId }))
 
   return `${env().PUBLIC_URL}${setupPath}#${secret}`
 }
 
 /** Ends the links of a connection. Returns how many were still valid. */
 export async function endLinks(tx: Transaction, connectionId: string): Promise<number> {
-  const ended = await tx.$queryRaw<{ wasLive: boolean }[]>`
-    UPDATE setup_links SET ended_at = now() WHERE connection_id = ${connectionId}::uuid AND ended_at IS NULL
-    RETURNING expires_at > now() AS "wasLive"`
+  const live = Prisma.sql`FROM ended WHERE "wasLive"`
 
-  return ended.filter(({ wasLive }) => wasLive).length
+  return tx.$executeRaw`
+    WITH ended AS (
+      UPDATE setup_links SET ended_at = now() WHERE connection_id = ${connectionId}::uuid AND ended_at IS NULL
+      RETURNING expires_at > now() AS "wasLive"
+    )${recordEvents('setup_link_ended', { connectionId }, live)}
+    SELECT 1 ${live}`
 }
 
 /** A link as commands show it, the newest first. */

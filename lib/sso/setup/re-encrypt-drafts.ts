@@ -1,5 +1,6 @@
-import { prisma } from '../../database/prisma'
-import { decryptDraftSecrets, encryptDraftSecrets, listDrafts } from './draft'
+import { transaction } from '../../database/prisma'
+import { writeEvent } from '../../event/record'
+import { type Draft, decryptDraftSecrets, encryptDraftSecrets, listDrafts } from './draft'
 
 /**
  * Encrypts the private keys of all drafts with the first key of ENCRYPTION_KEY. Returns a
@@ -10,15 +11,23 @@ export async function reencryptDrafts(): Promise<string[]> {
 
   for (const draft of await listDrafts())
     try {
-      const secrets = await decryptDraftSecrets(draft)
-      const { id, encryptedSecrets } = draft
-      await prisma().connection.updateMany({
-        where: { id, encryptedSecrets },
-        data: { encryptedSecrets: await encryptDraftSecrets(draft, secrets) },
-      })
+      await reencryptDraft(draft)
     } catch (error) {
       problems.push(`${draft.slug}: ${(error as Error).message}`)
     }
 
   return problems
+}
+
+async function reencryptDraft(draft: Draft): Promise<void> {
+  const { id, encryptedSecrets } = draft
+  const secrets = await decryptDraftSecrets(draft)
+  const data = { encryptedSecrets: await encryptDraftSecrets(draft, secrets) }
+
+  await transaction(async (tx) => {
+    const where = { id, encryptedSecrets }
+    const { count } = await tx.connection.updateMany({ where, data })
+    const about = { connectionId: id, changed: ['secrets'] }
+    if (count > 0) await writeEvent(tx, 'keys_reencrypted', about)
+  })
 }

@@ -1,11 +1,12 @@
 // Saves the values of an identity provider that the holder of a setup link has entered.
 import { type Prisma, type Transaction, transaction } from '../../database/prisma'
+import { writeEvent } from '../../event/record'
 import { errorCode } from '../../log/error-code'
 import { log } from '../../log/log'
 import { UsageError } from '../../usage-error'
 import { type ConnectionSettings, draftKind } from '../connection'
 import { uniqueViolation } from '../manage/activate'
-import { changeRow } from '../manage/connections'
+import { changeRow, listChangedSettings } from '../manage/connections'
 import { createBinding, encryptSecrets } from '../secrets'
 import type { Draft } from './draft'
 import { endLink, lockLink, recordChange } from './link'
@@ -26,33 +27,38 @@ export async function saveValues(target: Target, entered: EnteredValues): Promis
   if (stage === 'nothing')
     throw new SetupProblem('This connection is in use. This link can’t change it.')
 
-  const kind = target.connection?.settings.kind
-  if (kind !== undefined && kind !== entered.protocol)
+  const saved = target.connection?.settings.kind
+  if (saved !== undefined && saved !== entered.protocol)
     throw new SetupProblem(
       'Values for the other protocol were saved before. To change the protocol, ask your contact for a new start.',
     )
 
-  const values = await readValues(target, entered, stage === 'renew')
+  const isRenewal = stage === 'renew'
+  const values = await readValues(target, entered, isRenewal)
   const { id } = target.connection ?? target.draft
   const encryptedSecrets = await encryptValues(target, id, values)
 
+  const changed = listChanged(target, entered, values)
+  const kind = isRenewal ? 'setup_link_renewed' : 'setup_link_saved'
+
   await asProblem(() =>
     transaction(async (tx) => {
-      await lockLink(tx, target.link.id)
+      const link = await lockLink(tx, target.link.id)
       await writeValues(tx, target, values.settings, encryptedSecrets)
-      await demandState(tx, id, stage === 'renew')
-      await recordChange(tx, target.link.id)
-      if (stage === 'renew') await endLink(tx, target.link.id)
+      await demandState(tx, id, isRenewal)
+      await recordChange(tx, link.id)
+      await writeEvent(tx, kind, { connectionId: id, changed })
+      if (isRenewal) await endLink(tx, link)
     }),
   )
 
-  if (stage === 'renew')
+  if (isRenewal)
     log.warn(
       { connection: target.slug, setup: 'renewed', link: target.link.id },
       'a setup link has changed how an enabled connection verifies its users',
     )
 
-  return { outcome: stage === 'renew' ? 'renewed' : 'saved', notes: values.notes }
+  return { outcome: isRenewal ? 'renewed' : 'saved', notes: values.notes }
 }
 
 async function readValues(
@@ -68,6 +74,18 @@ async function readValues(
 
   const { readSamlValues } = await import('./saml-values')
   return readSamlValues(target, entered.metadata)
+}
+
+/** Returns the names of the settings that the holder changes. */
+function listChanged(
+  { connection }: Target,
+  entered: EnteredValues,
+  { settings }: NewValues,
+): string[] {
+  const changed = listChangedSettings(connection?.settings ?? {}, settings)
+  const hasSecret = entered.protocol === 'oidc' && Boolean(entered.clientSecret?.trim())
+
+  return hasSecret ? [...changed, 'secrets'] : changed
 }
 
 async function encryptValues(

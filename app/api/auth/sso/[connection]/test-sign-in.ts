@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { showPlainPage } from '@/app/api/auth/substitute'
+import { addToOrigin } from '@/lib/event/origin'
 import type { AddToLog } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log/log'
 import { type ClaimedAttempt, startAttempt } from '@/lib/sso/attempt'
@@ -60,9 +61,13 @@ export async function finishTest(
     return showRejection(connection, changed, addToLog)
   }
 
-  const report = await testSignIn(connection, provider, response, claimed)
   const isSetup = claimed.setupLinkId !== null
-  if (isSetup) addToLog({ setup: 'tested' })
+  if (isSetup) {
+    addToLog({ setup: 'tested' })
+    addToOrigin({ actor: 'setup-link', connectionId: connection.id })
+  }
+
+  const report = await testSignIn(connection, provider, response, claimed)
 
   return show(report, addToLog, isSetup)
 }
