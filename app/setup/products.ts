@@ -245,7 +245,7 @@ export const products: Record<string, Product> = {
     ],
     steps: [
       'Register a SAML 2.0 service provider: with the metadata URL, or with the other two values.',
-      'Let it send a persistent NameID, and the email address as the attribute email or mail.',
+      'Let it send a persistent NameID, which never changes for a person, and the email address as the attribute email or mail.',
       'Let it sign the response or the assertion with RSA-SHA256.',
       'Assign those who may sign in, yourself included.',
       'Save its metadata (XML) as a file.',

@@ -14,7 +14,7 @@ export async function GET(request: Request): Promise<Response> {
 
 async function readView({ url, headers }: Request): Promise<SetupView> {
   const { readSetupCookie } = await import('@/lib/sso/setup/cookie')
-  const { findTarget, findStage } = await import('@/lib/sso/setup/target')
+  const { findTarget, findStage, isUser } = await import('@/lib/sso/setup/target')
   const linkId = readSetupCookie(headers)
   const target = linkId === null ? null : await findTarget(linkId)
   if (!target) return { state: 'closed' }
@@ -37,5 +37,6 @@ async function readView({ url, headers }: Request): Promise<SetupView> {
     product: searchParams.get('product'),
     isLimited: searchParams.has('limited'),
     effects: mayApply ? await foreseeApply(connection) : [],
+    isTesterKnown: link.triedAs === null || (await isUser(link.triedAs)),
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Target } from '../../lib/sso/setup/target'
-import { setupPage } from './setup-page'
 import { products } from './products'
+import { setupPage } from './setup-page'
 
 const hostile = '"><script>alert(1)</script>'
 const link = {
@@ -51,7 +51,7 @@ const effects = [
   { ...counts, domain: 'example.com', isTaken: false },
   { ...counts, domain: 'example.org', isTaken: true },
 ]
-const open = { product: null, isLimited: false, effects: [] }
+const open = { product: null, isLimited: false, effects: [], isTesterKnown: true }
 
 const views = {
   closed: { state: 'closed' },
@@ -93,6 +93,16 @@ test('the page shows what applying changes, and which domain the operator has to
   expect(html).toContain('120 users, 2 of them have signed in this way')
   expect(html).toContain('example.org</bdi> uses another connection now')
   expect(html).toContain('Use it for everybody at example.com')
+})
+
+test('the page says what a test without a user leaves open', () => {
+  const unknown = { ...views.saved, isTesterKnown: false }
+  const html = setupPage(unknown as never, 'n')
+  expect(html).toContain('has no user with this address yet')
+  expect(html).toContain('nobody at <bdi translate="no">example.com</bdi> can sign in')
+  const empty = { ...unknown, effects: [{ ...effects[0], users: 0 }] }
+  expect(setupPage(empty as never, 'n')).not.toContain('can sign in any more')
+  expect(setupPage(views.saved as never, 'n')).not.toContain('no user with this address')
 })
 
 test('after values are saved, the page offers only products with their protocol', () => {

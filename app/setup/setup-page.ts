@@ -22,6 +22,8 @@ export type SetupView =
       isLimited: boolean
       /** What applying the connection changes. Empty if the link may not do it now. */
       effects: DomainEffect[]
+      /** Whether the account of the successful test belongs to a user. */
+      isTesterKnown: boolean
     }
 
 type OpenView = Extract<SetupView, { target: Target }>
@@ -102,7 +104,7 @@ function describeSetup(view: OpenView): string {
     isLimited ? limitText : '',
     chooseProduct(view, product),
     ...(product ? [showSteps(target, product), enterValues(target, product)] : []),
-    ...(target.connection ? [tryOut(target), finish(view)] : []),
+    ...(target.connection ? [tryOut(view), finish(view)] : []),
   ].join('\n')
 }
 
@@ -200,28 +202,52 @@ function form(protocol: 'oidc' | 'saml' | '', fields: string, action: string): s
   return `<form method="post" data-path="${path}" data-protocol="${protocol}" autocomplete="off">${fields}<button class="button" disabled>${escapeHtml(action)}</button></form>`
 }
 
-function tryOut({ link }: Target): string {
+function tryOut(view: OpenView): string {
+  const { link } = view.target
   const result = link.isTried
-    ? `<p><strong>The test has succeeded, with ${showValue(link.triedAs ?? '')}.</strong></p>`
+    ? describeTested(view)
     : '<p>Not tested yet. The test signs nobody in. It opens a tab that shows what your provider sends, and what to correct.</p>'
 
   return `<h2>4. Test</h2>${result}<a class="button" id="test" href="${routes.testSetup.path}" target="_blank" rel="noopener">${link.isTried ? 'Test again' : 'Test a sign-in'}</a>`
 }
 
-function finish({ target, effects }: OpenView): string {
-  const { link, domains } = target
+function describeTested({ target, isTesterKnown }: OpenView): string {
+  const { triedAs } = target.link
+  const tester = triedAs === null ? '' : `, with ${showValue(triedAs)}`
+  const succeeded = `<p><strong>The test has succeeded${tester}.</strong></p>`
+  if (isTesterKnown) return succeeded
+
+  return `${succeeded}<p>${showValue(env().APP_NAME)} has no user with this address yet. Your contact can add the user.</p>`
+}
+
+function finish(view: OpenView): string {
+  const { link, domains } = view.target
   const app = showValue(env().APP_NAME)
   const heading = '<h2>5. Finish</h2>'
-  if (!link.mayActivate)
-    return `${heading}<p>After a successful test, tell your contact at ${app}. They check the values, and switch it on.</p>`
+  if (!link.isTried) {
+    const then = link.mayActivate ? '' : `: then, your contact at ${app} switches it on`
+    return `${heading}<p>Possible after a successful test${then}.</p>`
+  }
 
-  if (!link.isTried) return `${heading}<p>Possible after a successful test.</p>`
+  if (!link.mayActivate)
+    return `${heading}<p>Now tell your contact at ${app} that the test has succeeded. They check the values, and switch it on.</p>`
+
+  const { effects } = view
 
   const free = effects.filter(({ isTaken }) => !isTaken).map(({ domain }) => domain)
   const names = (free.length > 0 ? free : domains).join(', ')
   const action = free.length > 0 ? `Use it for everybody at ${names}` : 'Switch it on'
 
-  return `${heading}<ul>${effects.map(describeEffect).join('')}</ul>${form('', '', action)}`
+  return `${heading}<ul class="effects">${effects.map(describeEffect).join('')}</ul>${warn(view)}${form('', '', action)}`
+}
+
+/** A test with a person who is no user does not show that the addresses are the same. */
+function warn({ effects, isTesterKnown }: OpenView): string {
+  const concerned = effects.filter(({ isTaken, users }) => !isTaken && users > 0)
+  if (isTesterKnown || concerned.length === 0) return ''
+
+  const names = concerned.map(({ domain }) => showValue(domain)).join(', ')
+  return `<p><strong>Test with the account of a user first.</strong> If your provider sends other addresses than ${showValue(env().APP_NAME)} has, nobody at ${names} can sign in any more.</p>`
 }
 
 function describeEffect(effect: DomainEffect): string {

@@ -112,8 +112,8 @@ test('from the link to a tested OpenID connection, with which nobody can sign in
   expect(await administrator.page()).toContain('Not tested yet')
 
   const { text } = await tryOut(administrator)
-  expect(text).toContain(`Would link ${email}`)
-  expect(text).toContain('To go on with the setup, close this tab.')
+  expect(text).toContain(`${email} could sign in to`)
+  expect(text).toContain('To go on with the setup, close this tab')
   const page = await administrator.page()
   expect(page).toContain('The test has succeeded')
   expect(page).toContain('tell your contact')
@@ -159,7 +159,7 @@ test('from the link to an active SAML connection, if the link may apply', async 
   const SAMLResponse = responseTo(own, begun, { email })
   const form = new URLSearchParams({ SAMLResponse, RelayState: relayState })
   const { text } = await openReport(administrator, `/api/auth/sso/${slug}/acs`, form)
-  expect(text).toContain(`Would link ${email}`)
+  expect(text).toContain(`${email} could sign in to`)
 
   const unknown = new URLSearchParams({ SAMLResponse, RelayState: 'x'.repeat(43) })
   const landing = await new Visitor(server.url).open(`/api/auth/sso/${slug}/acs`, unknown)
@@ -217,6 +217,47 @@ test('each operation is an event, whose actor is the link', async ({ sql }) => {
     { kind: 'setup_link_ended', actor: 'setup-link' },
     { kind: 'setup_link_renewed', actor: 'setup-link', changed: ['secrets'] },
   ])
+})
+
+test('a test with an account without a user shows that the connection works', async ({
+  sql,
+}) => {
+  const { slug, domain, administrator } = await begin({ mayActivate: true })
+  await addPerson(sql, domain)
+  const email = `grace@${domain}`
+  provider.person = { sub: randomUUID(), email }
+  await administrator.save(values())
+  const report = await tryOut(administrator)
+  expect(report.html).toContain('<h1>The connection works</h1>')
+  expect(report.text).toContain(
+    `Everything that your provider sent is right, for ${email}.`,
+  )
+  expect(report.text).toContain('Your contact can add the user.')
+  expect(report.text).toContain('only the email address of this account is stored')
+  const page = await administrator.page()
+  expect(page).toContain('has no user with this address yet')
+  expect(page).toContain('Test with the account of a user first.')
+  const [stored] = await sql(ofLink, [(await find(slug)).id])
+  expect(stored).toMatchObject({ tried_as: email })
+  expect((await find(slug)).triedAt).not.toBeNull() // so `activate` does not ask
+
+  await sql('UPDATE users SET email = $1 WHERE email_domain = $2', [email, domain])
+  expect(await administrator.page()).not.toContain('has no user with this address yet')
+})
+
+test('a test that fails for another reason counts nothing, and names what to correct', async ({
+  sql,
+}) => {
+  const { slug, domain, administrator } = await begin()
+  await addPerson(sql, domain)
+  await administrator.save(values())
+  provider.person = { sub: randomUUID(), email: 'ada@elsewhere.example' }
+  const { html, text } = await tryOut(administrator)
+  expect(html).toContain('<h1>The sign-in would be rejected</h1>')
+  expect(text).toContain('none of yours on the setup page')
+  expect(text).toContain('Nobody was signed in, and nothing is stored.')
+  expect((await find(slug)).triedAt).toBeNull()
+  expect(await administrator.page()).toContain('Not tested yet')
 })
 
 test('a test counts only for the values that are saved now', async ({ sql }) => {
@@ -430,7 +471,9 @@ test('opening a link uses nothing up, and the cookie is bound to one link', asyn
 
   const forged = new Administrator(server)
   forged.cookies.set('setup', 'A'.repeat(48))
-  expect((await forged.save(values())).status).toBe(400)
+  const refused = await forged.save(values())
+  expect(refused.status).toBe(400)
+  expect(problemIn(refused)).toContain('Open it again.')
   expect(await forged.page()).toContain('Open your setup link')
   for (const text of ['', 'x', 'x'.repeat(43)])
     expect((await forged.openLink(text)).status).toBe(400)

@@ -235,7 +235,7 @@ async function useSetupLink(): Promise<void> {
     await administrator.open(routes.testSetup.path),
   )
   const { text } = await openReport(administrator, back.pathname + back.search)
-  expect(text).toContain(`Would link ${email}`)
+  expect(text).toContain(`${email} could sign in to`)
   expect(await administrator.page()).toContain('The test has succeeded')
   expect((await administrator.apply()).status).toBe(200)
 }

@@ -92,7 +92,7 @@ test('shows what is wrong with a file, and accepts pasted metadata', async ({ pa
     .fill(providerMetadata(settings.certificates[0]!, 'urn:idp'))
   await page.getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('Saved: urn:idp')).toBeVisible()
-  await expect(page.getByText('tell your contact', { exact: false })).toBeVisible()
+  await expect(page.getByText('then, your contact at')).toBeVisible()
   expect(await problemsOf(page)).toEqual([])
 })
 

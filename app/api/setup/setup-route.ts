@@ -42,16 +42,21 @@ export function setupRoute(
   })
 }
 
-export function endedLink(): ApiError {
-  return invalid([], 'setup_link', endedLinkMessage, 'setup_link')
+export function endedLink(message = endedLinkMessage): ApiError {
+  return invalid([], 'setup_link', message, 'setup_link')
 }
+
+const closedMessage =
+  'You opened your link more than an hour ago. Open it again. What you have saved is kept.'
 
 /** Returns what the link of this browser is about. Throws unless it is valid. */
 export async function requireTarget({ request, addToLog }: SetupCall): Promise<Target> {
   const { readSetupCookie } = await import('@/lib/sso/setup/cookie')
   const { findTarget } = await import('@/lib/sso/setup/target')
   const linkId = readSetupCookie(request.headers)
-  const target = linkId === null ? null : await findTarget(linkId)
+  if (linkId === null) throw endedLink(closedMessage)
+
+  const target = await findTarget(linkId)
   if (!target) throw endedLink()
 
   addToLog({ connection: target.slug })

@@ -80,9 +80,13 @@ import { recordRejected } from '../../../lib/sso/rejected'
 import { SignInRejected } from '../../../lib/sso/rejection'
 import { applyConnection, foreseeApply } from '../../../lib/sso/setup/apply'
 import { createDraftColumns } from '../../../lib/sso/setup/draft'
-import { findLinkBySecret, recordLinkTest } from '../../../lib/sso/setup/link'
+import {
+  findLinkBySecret,
+  recordLinkTest,
+  recordOpened,
+} from '../../../lib/sso/setup/link'
 import { saveValues } from '../../../lib/sso/setup/save'
-import { findTarget } from '../../../lib/sso/setup/target'
+import { findTarget, isUser } from '../../../lib/sso/setup/target'
 import { findUnfinishedSettings } from '../../../lib/sso/setup/unfinished'
 import { testSignIn } from '../../../lib/sso/test-sign-in'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
@@ -403,6 +407,7 @@ async function useSetupLink(): Promise<void> {
   )
 
   const link = (await findLinkBySecret(secret))!
+  await recordOpened(link)
   await findUnfinishedSettings(slug)
   const metadata = Buffer.from(providerMetadata(settings.certificate))
   for (const _ of ['the draft', 'corrected'])
@@ -410,6 +415,7 @@ async function useSetupLink(): Promise<void> {
 
   const target = (await findTarget(link.id))!
   await recordLinkTest(link.id, target.connection!, email)
+  await isUser(email)
   await foreseeApply(target.connection!)
   await applyConnection(target)
 }

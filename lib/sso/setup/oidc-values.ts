@@ -110,6 +110,9 @@ function createProbed({ slug, name, connection }: Target) {
   }
 }
 
+const rejectedClient =
+  'The provider rejects the client ID or the client secret. If both are right, let it authenticate the client with client_secret_basic.'
+
 /** What the holder can do about a failed test request. */
 const remedies: Record<string, string> = {
   discovery_issuer:
@@ -126,8 +129,8 @@ const remedies: Record<string, string> = {
     'The host of the provider has no public address. A provider in your own network can’t be used with this link: ask your contact.',
   provider_response_size: 'The metadata of the provider is too large.',
   provider_http: 'The metadata of the provider has URLs with http.',
-  token_invalid_client: 'The provider rejects the client ID or the client secret.',
-  token_unauthorized_client: 'The provider rejects the client ID or the client secret.',
+  token_invalid_client: rejectedClient,
+  token_unauthorized_client: rejectedClient,
 }
 
 type Probed = Parameters<typeof probeProvider>[0]

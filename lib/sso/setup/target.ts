@@ -61,3 +61,13 @@ export function findStage({ link, connection }: Target): Stage {
   if (!connection || connection.disabledAt) return 'enter'
   return link.mayActivate ? 'renew' : 'nothing'
 }
+
+/** Whether a user has an email address, as `setup_links.tried_as` stores it. */
+export async function isUser(email: string): Promise<boolean> {
+  const user = await prisma().user.findUnique({
+    where: { email },
+    select: { id: true },
+  })
+
+  return user !== null
+}

@@ -6,8 +6,10 @@ import {
   showValue as value,
   valueStyles,
 } from '@/lib/brand/values'
+import { env } from '@/lib/settings/env'
 import { explainCheck } from '@/lib/sso/check-meanings'
 import { advice } from '@/lib/sso/rejection'
+import { explainToHolder, showsWorking } from '@/lib/sso/setup/check-meanings'
 import type { Report } from '@/lib/sso/test-sign-in'
 import { textsIn } from '@/lib/texts/language'
 
@@ -21,12 +23,11 @@ body{max-width:46rem}
 /**
  * Returns the page with the report of a test sign-in. Every value from the provider is
  * escaped text. English only, because operators and the holders of setup links read it.
+ * `isSetup`: a setup link began the test, so its holder reads the page.
  */
 export function reportPage(report: Report, nonce: string, isSetup = false): string {
   const main = [
-    `<p>This was a test of ${value(report.slug)}. Nobody was signed in, and nothing that the provider sent is stored.</p>`,
-    outcome(report),
-    ...(isSetup ? ['<p>To go on with the setup, close this tab.</p>'] : []),
+    ...(isSetup ? introduceSetup(report) : introduce(report)),
     checks(report),
     account(report),
     expected(report),
@@ -34,10 +35,62 @@ export function reportPage(report: Report, nonce: string, isSetup = false): stri
     `<script nonce="${nonce}">${copyScript}</script>`,
   ]
 
-  const isRejected = 'check' in report.outcome
-  const title = isRejected ? 'The sign-in would be rejected' : 'The sign-in would work'
+  const title = chooseTitle(report, isSetup)
 
   return plainPage(textsIn('en'), nonce, title, main.join(''), styles)
+}
+
+function chooseTitle({ outcome }: Report, isSetup: boolean): string {
+  if ('decision' in outcome) return 'The sign-in would work'
+  if (isSetup && showsWorking(outcome.check)) return 'The connection works'
+
+  return 'The sign-in would be rejected'
+}
+
+function introduce(report: Report): string[] {
+  const intro = `<p>This was a test of ${value(report.slug)}. Nobody was signed in, and nothing that the provider sent is stored.</p>`
+  return [intro, outcome(report)]
+}
+
+/** The holder of a setup link knows neither our commands nor the slug. */
+function introduceSetup({ outcome, account }: Report): string[] {
+  const isStored = 'decision' in outcome || showsWorking(outcome.check)
+  const stored = isStored ? 'only the email address of this account' : 'nothing'
+  const isFailed = 'check' in outcome && !isStored
+  const next = isFailed ? 'correct the values or test again' : 'go on with the setup'
+
+  return [
+    `<p>This was a test. Nobody was signed in, and ${stored} is stored.</p>`,
+    ...describeSetupOutcome(outcome, account),
+    `<p>To ${next}, close this tab, or open <a href="/setup">the setup page</a>.</p>`,
+  ]
+}
+
+function describeSetupOutcome(
+  outcome: Report['outcome'],
+  account: Report['account'],
+): string[] {
+  const app = value(env().APP_NAME)
+  if ('decision' in outcome) {
+    const asNew = outcome.decision === 'create' ? ', as a new user' : ''
+    return [
+      `<p><strong>${value(outcome.email)} could sign in to ${app} with this account${asNew}.</strong></p>`,
+    ]
+  }
+
+  const { check } = outcome
+  const meaning = `<p>${escapeHtml(explainToHolder(check))}</p>`
+  if (!showsWorking(check)) return [nameCheck(check), meaning]
+
+  const email = value(account!.email!)
+  return [
+    `<p><strong>Everything that your provider sent is right, for ${email}.</strong></p>`,
+    meaning,
+  ]
+}
+
+function nameCheck(check: string): string {
+  return `<p><strong>Check: <code>${escapeHtml(check)}</code></strong></p>`
 }
 
 /** Returns the page for a link that can't start a test. */
@@ -69,7 +122,7 @@ function outcome({ outcome }: Report): string {
   const meaning = explainCheck(check) ?? ''
   const remedy = advice[check] ? `<p>${escapeHtml(advice[check])}</p>` : ''
 
-  return `<p><strong>Check: <code>${escapeHtml(check)}</code></strong></p><p>${escapeHtml(meaning)}</p>${remedy}`
+  return `${nameCheck(check)}<p>${escapeHtml(meaning)}</p>${remedy}`
 }
 
 function checks({ steps, aheadSeconds }: Report): string {

@@ -45,7 +45,8 @@ export async function startTest(
         ? thrown
         : new SignInRejected('internal', 'unavailable')
 
-    return showRejection(connection, rejection, addToLog)
+    const isSetup = setupLinkId !== undefined
+    return showRejection(connection, rejection, addToLog, { isSetup })
   }
 }
 
@@ -56,12 +57,12 @@ export async function finishTest(
   claimed: ClaimedAttempt,
 ): Promise<Response> {
   const { issuer } = connection.settings
+  const isSetup = claimed.setupLinkId !== null
   if (claimed.issuer !== null && claimed.issuer !== issuer) {
     const changed = new SignInRejected('connection_changed', 'attempt_invalid')
-    return showRejection(connection, changed, addToLog)
+    return showRejection(connection, changed, addToLog, { isSetup })
   }
 
-  const isSetup = claimed.setupLinkId !== null
   if (isSetup) {
     addToLog({ setup: 'tested' })
     addToOrigin({ actor: 'setup-link', connectionId: connection.id })
@@ -77,12 +78,13 @@ export async function showRejection(
   connection: Connection,
   rejection: SignInRejected,
   addToLog: AddToLog,
-  response?: URLSearchParams,
+  { response, isSetup = false }: { response?: URLSearchParams; isSetup?: boolean } = {},
 ): Promise<Response> {
-  return show(await reportRejection(connection, rejection, response), addToLog)
+  const report = await reportRejection(connection, rejection, response)
+  return show(report, addToLog, isSetup)
 }
 
-function show(report: Report, addToLog: AddToLog, isSetup = false): Response {
+function show(report: Report, addToLog: AddToLog, isSetup: boolean): Response {
   const { outcome } = report
   addToLog({ try: true, ...('check' in outcome && { check: outcome.check }) })
 
