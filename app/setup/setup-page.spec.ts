@@ -90,7 +90,7 @@ for (const [name, view] of Object.entries(views))
 
 test('the page shows what applying changes, and which domain the operator has to move', () => {
   const html = setupPage(views.saved as never, 'n')
-  expect(html).toContain('120 users, 2 of them have signed in this way')
+  expect(html).toContain('<li>users: 120</li><li>signed in this way: 2</li>')
   expect(html).toContain('example.org</bdi> uses another connection now')
   expect(html).toContain('Use it for everybody at example.com')
 })

@@ -33,6 +33,9 @@ body{max-width:40rem}
 ol.steps{padding-inline-start:1.5rem;list-style:decimal}
 ol.steps li{margin-block-end:.5rem}
 ul{margin:0;padding:0;list-style:none}
+ul.effects{margin-block-end:1rem}
+ul ul{padding-inline-start:1.5rem;list-style:disc}
+#setup strong{color:var(--ink)}
 ul a{display:block;padding:.625rem 0}
 label{display:block;margin-block-start:1rem;font-weight:600}
 input,textarea{box-sizing:border-box;width:100%;min-height:2.75rem;margin-block-start:.25rem;padding:.5rem .75rem;\
@@ -40,9 +43,11 @@ border:1px solid var(--ink-soft);border-radius:var(--radius);font:inherit;color:
 textarea{min-height:8rem}
 ::placeholder{color:var(--ink-soft);opacity:1}
 input:focus-visible,textarea:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}
+::file-selector-button{margin-inline-end:.75rem;padding:.25rem .75rem;border:1px solid var(--line);\
+border-radius:var(--radius);font:inherit;color:inherit;background:transparent;cursor:pointer}
 button.button{width:100%;font:inherit;font-weight:600;cursor:pointer}
 button.button[aria-disabled]{opacity:.6}
-#status{padding:.75rem;border:1px solid var(--line);border-radius:var(--radius);color:inherit;white-space:pre-line}`
+#status{margin-block:1rem 0;padding:.75rem;border:1px solid var(--line);border-radius:var(--radius);color:inherit;white-space:pre-line}`
 
 /** Returns the page for the holder of a setup link. Every value from outside is text. */
 export function setupPage(view: SetupView, nonce: string): string {
@@ -159,21 +164,22 @@ function showSteps({ slug }: Target, product: Product): string {
       : ''
   const items = steps.map((step) => `<li>${escapeHtml(step)}</li>`)
 
-  return `<h2>2. At ${escapeHtml(name)}</h2>${untested}<ol class="steps">${items.join('')}</ol><h3>Our values</h3><dl>${entries.join('')}</dl>`
+  const place = isTested === null ? 'your product' : escapeHtml(name)
+
+  return `<h2>2. At ${place}</h2>${untested}<ol class="steps">${items.join('')}</ol><h3>Our values</h3><dl>${entries.join('')}</dl>`
 }
 
 function enterValues({ connection }: Target, product: Product): string {
-  const heading = '<h2>3. Its values</h2>'
   const { protocol, issuer } = product
-  if (protocol === 'saml') {
-    const saved = connection
-      ? `<p>Saved: ${showValue(connection.settings.issuer)}. To correct it, import the metadata again.</p>`
-      : ''
-    return `${heading}${saved}${form('saml', metadataFields, 'Save')}`
-  }
+  const correct = protocol === 'saml' ? ' To correct it, import the metadata again.' : ''
+  const saved = connection
+    ? `<p>Saved: ${showValue(connection.settings.issuer)}.${correct}</p>`
+    : ''
+  const heading = `<h2>3. Enter its values</h2>${saved}`
+  if (protocol === 'saml') return `${heading}${form('saml', metadataFields, 'Save')}`
 
   const stored = connection?.settings.kind === 'oidc' ? connection.settings : null
-  const secretHint = stored ? ' (empty: the saved one)' : ''
+  const secretHint = stored ? ' (empty keeps the saved one)' : ''
   const fields = [
     field(
       'issuer',
@@ -230,7 +236,7 @@ function finish(view: OpenView): string {
   }
 
   if (!link.mayActivate)
-    return `${heading}<p>Now tell your contact at ${app} that the test has succeeded. They check the values, and switch it on.</p>`
+    return `${heading}<p>Now tell your contact at ${app} that it works. They check the values, and switch it on.</p>`
 
   const { effects } = view
 
@@ -255,8 +261,15 @@ function describeEffect(effect: DomainEffect): string {
   if (isTaken)
     return `<li>${showValue(domain)} uses another connection now. Your contact has to move it.</li>`
 
-  const counts = `${users} users, ${linked} of them have signed in this way. ${mayUsePassword} may use a password now, ${withSecondFactor} have a second factor.`
-  return `<li>${showValue(domain)}: ${counts} From now on, everybody there signs in with your provider. Passwords can’t be used any more, unless your contact allows them.</li>`
+  const counts = Object.entries({
+    users,
+    'signed in this way': linked,
+    'may use a password now': mayUsePassword,
+    'with a second factor': withSecondFactor,
+  })
+  const items = counts.map(([label, count]) => `<li>${label}: ${count}</li>`).join('')
+
+  return `<li>${showValue(domain)}<ul>${items}</ul>From now on, everybody there signs in with your provider. Passwords can’t be used any more, unless your contact allows them.</li>`
 }
 
 function describeRenewal({ target, isLimited }: OpenView): string {

@@ -83,6 +83,7 @@
     if (button.getAttribute('aria-disabled') === 'true') return
 
     button.setAttribute('aria-disabled', 'true')
+    button.before(status) // an error is shown next to what was pressed
     const body = form.dataset.protocol ? await readFields(form) : {}
     const answer = body && (await post(form.dataset.path ?? '', body))
     button.removeAttribute('aria-disabled')

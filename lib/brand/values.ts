@@ -16,7 +16,7 @@ export function showValue(text: string): string {
 
 /** Returns a value with a button that copies it. Its page needs the script and styles. */
 export function copyableValue(text: string): string {
-  return `<span>${showValue(text)}</span> <button type="button" class="copy" hidden>Copy</button>`
+  return `<span class="copyable"><span>${showValue(text)}</span> <button type="button" class="copy" hidden>Copy</button></span>`
 }
 
 export const valueStyles = `
@@ -26,7 +26,9 @@ ol,dl{margin:0;padding:0;list-style:none}
 dt{margin-block-start:.5rem;color:var(--ink-soft)}
 dd{margin:0;white-space:pre-wrap}
 code,dd{overflow-wrap:anywhere}
-button.copy{min-height:2.75rem;margin-block-start:.25rem;padding:0 1rem;border:1px solid var(--line);border-radius:var(--radius);\
+.copyable{display:flex;gap:.75rem;align-items:center}
+.copyable>span{flex:1;min-width:0}
+button.copy{flex:none;min-height:2.75rem;padding:0 1rem;border:1px solid var(--line);border-radius:var(--radius);\
 font:inherit;color:inherit;background:none;cursor:pointer}
 button:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}`
 

@@ -28,7 +28,7 @@ body{max-width:46rem}
 export function reportPage(report: Report, nonce: string, isSetup = false): string {
   const main = [
     ...(isSetup ? introduceSetup(report) : introduce(report)),
-    checks(report),
+    checks(report, isSetup),
     account(report),
     expected(report),
     received(report),
@@ -125,10 +125,12 @@ function outcome({ outcome }: Report): string {
   return `${nameCheck(check)}<p>${escapeHtml(meaning)}</p>${remedy}`
 }
 
-function checks({ steps, aheadSeconds }: Report): string {
+function checks({ steps, aheadSeconds, outcome }: Report, isSetup: boolean): string {
+  const works = isSetup && 'check' in outcome && showsWorking(outcome.check)
   const items = steps.map(({ label, state }) => {
-    const style = state === 'failed' ? ' class="failed"' : ''
-    return `<li${style}>${escapeHtml(label)}: ${state}</li>`
+    if (state !== 'failed') return `<li>${escapeHtml(label)}: ${state}</li>`
+    if (works) return `<li>${escapeHtml(label)}: not yet</li>`
+    return `<li class="failed">${escapeHtml(label)}: failed</li>`
   })
 
   return `<h2>Checks</h2><ol>${items.join('')}</ol>${clock(aheadSeconds)}`
