@@ -31,7 +31,9 @@ import {
 import { prepareCommand, withDatabaseAsOwner } from './dev/local'
 
 prepareCommand()
-const { parseDomain, isSaml, slugPattern } = await import('../lib/sso/connection')
+const { draftKind, parseDomain, isSaml, slugPattern } = await import(
+  '../lib/sso/connection'
+)
 const { kinds, loadSetup } = await import('../lib/sso/kinds')
 const connections = await import('../lib/sso/manage/connections')
 const { listConnections, updateConnection } = connections
@@ -39,6 +41,7 @@ const domainCommands = await import('./connection-domains')
 const { describeTrial, endPasswords, listDomains } = domainCommands
 const { printRejected, printTest } = await import('./connection-sign-ins')
 const directories = await import('./scim-tokens')
+const setupLinks = await import('./setup-links')
 const { countDisabled } = await import('../lib/scim/manage')
 const { prepareMove } = await import('../lib/sso/manage/prepare-move')
 const { logMove, readLinks } = await import('../lib/sso/manage/same-users')
@@ -48,6 +51,7 @@ const { reencryptSecondFactors } = await import('../lib/second-factor/encryption
 const { decryptSecrets } = await import('../lib/sso/secrets')
 const { prisma } = await import('../lib/database/prisma')
 const { writeEvent } = await import('../lib/event/record')
+const { reencryptDrafts } = await import('../lib/sso/setup/re-encrypt-drafts')
 const { NewConnectionName } = await import('../lib/sso/manage/settings-as-entered')
 
 const maxSessionHours = lifetimes.session / (60 * 60)
@@ -115,14 +119,19 @@ type Flags = ProviderFlags &
   >
 
 type DirectoryFlags = { keep?: string; revoke?: string }
+type InviteFlags = {
+  domain?: string[]
+  beside?: string
+  name?: string
+  mayApply?: true
+  days?: string
+  startOver?: true
+  revoke?: true
+}
 type ActivateFlags = { domain?: string[]; from?: string; untested?: true }
 
 async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise<void> {
-  if (!slugPattern.test(slug))
-    throw new UsageError(
-      `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
-    )
-
+  demandSlug(slug)
   const domains = readDomains(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
 
@@ -163,6 +172,13 @@ async function add(provider: ProviderSetup, slug: string, flags: Flags): Promise
 
   await printEntries(added)
   console.log(`\nThen: npm run connections -- check ${slug}`)
+}
+
+function demandSlug(slug: string): void {
+  if (!slugPattern.test(slug))
+    throw new UsageError(
+      `“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`,
+    )
 }
 
 function readDomains(given: string[] = []): string[] {
@@ -428,6 +444,7 @@ async function reencrypt(): Promise<void> {
   console.log(
     `Connections encrypted with the first key: ${connections.length - problems.length}.`,
   )
+  problems.push(...(await reencryptDrafts()))
   const { done, failed } = await reencryptSecondFactors()
   if (done > 0) console.log(`Second factors encrypted with the first key: ${done}.`)
   if (failed > 0)
@@ -448,7 +465,15 @@ async function recordReencrypted(count: number): Promise<void> {
 
 async function requireConnection(slug: string): Promise<ListedConnection> {
   const [connection] = await listConnections(slug)
-  return connection ?? throwUnknown(slug)
+  if (connection) return connection
+
+  const [stored] = await connections.listStoredConnections(slug)
+  if (stored?.kind === draftKind)
+    throw new UsageError(
+      `${slug} is a draft: the values of its provider are not known yet. See npm run connections -- show ${slug}`,
+    )
+
+  return throwUnknown(slug)
 }
 
 /** Also returns a connection whose settings are invalid. */
@@ -463,11 +488,23 @@ function throwUnknown(slug: string): never {
   )
 }
 
+async function invite(slug: string, flags: InviteFlags): Promise<void> {
+  demandSlug(slug)
+  const { domain, revoke, ...others } = flags
+  if (!revoke)
+    return setupLinks.printInvitation(slug, { ...others, domains: readDomains(domain) })
+
+  if (domain || Object.keys(others).length > 0)
+    throw new UsageError('--revoke stands alone: it only ends the link.')
+  await setupLinks.revokeInvitation(await requireStored(slug))
+}
+
 async function enable(slug: string): Promise<void> {
   const connection = await requireConnection(slug)
   await connections.enableConnection(connection)
   const was = connection.disabledAt ? ' again' : '; it was not disabled'
   console.log(`Users can sign in through ${slug}${was}.`)
+  await setupLinks.printEntered(connection)
 }
 
 async function disable(slug: string): Promise<void> {
@@ -524,6 +561,8 @@ async function list({ json }: { json?: boolean }): Promise<void> {
       json ? JSON.stringify(values, jsonFields.split(' ')) : summarize(connection),
     )
   }
+
+  await setupLinks.printDrafts(json === true)
 }
 
 function summarize(connection: ListedConnection): string {
@@ -558,10 +597,13 @@ function summarize(connection: ListedConnection): string {
 }
 
 async function show(slug: string): Promise<void> {
+  if (await setupLinks.printDraft(slug)) return
+
   const connection = await requireConnection(slug)
   const { settings } = (await loadSetup(connection)).describe(connection)
   console.log([summarize(connection), ...settings].join('\n'))
   await directories.printTokens(connection)
+  await setupLinks.printLinks(connection)
   await printEntries(connection)
 }
 
@@ -656,6 +698,27 @@ program
   .action(
     withDatabaseAsOwner(async (slug: string) => printTest(await requireConnection(slug))),
   )
+
+program
+  .command('invite <slug>')
+  .description(
+    'prints a setup link, with which the IT administrator of a customer enters the values of the provider. A new slug becomes a draft. Ends the earlier link of the connection',
+  )
+  .option(
+    '--domain <domain>',
+    'a domain of its users, in trial; repeat it for several. A draft needs one',
+    collect,
+  )
+  .option('--beside <slug>', ownFlags.beside!.text)
+  .option('--name <text>', 'the label of a new draft; by default the slug')
+  .option(
+    '--may-apply',
+    'lets the holder activate the connection after a successful test, or renew an enabled one: only for verified contacts',
+  )
+  .option('--days <days>', 'how long the link works, 1 to 30 days; by default 7')
+  .option('--start-over', 'first makes a connection without users a draft again')
+  .option('--revoke', 'makes no link, and ends the present one')
+  .action(withDatabaseAsOwner(invite))
 
 program
   .command('rejected <slug>')

@@ -41,3 +41,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON second_factors, recovery_codes, passkeys
 GRANT SELECT (disabled_by), UPDATE (email, email_domain, disabled_at, disabled_by) ON users TO auth_app;
 GRANT SELECT ON scim_tokens TO auth_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON scim_users TO auth_app;
+
+-- 6. As auth_owner, only with SETUP_LINKS=true, because the holder of a setup link then changes a connection:
+GRANT SELECT, UPDATE (changed_at, tried_at, tried_as, ended_at), DELETE ON setup_links TO auth_app;
+GRANT UPDATE (kind, settings, sealed_secrets, disabled_at) ON connections TO auth_app;

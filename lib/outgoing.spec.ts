@@ -5,6 +5,7 @@ import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, expect, test, vi } from 'vitest'
 import { startConnectProxy } from '../e2e/support/wire/connect-proxy'
 import { fetchBounded } from './outgoing'
+import { env } from './settings/env'
 
 const maxBytes = 1_000
 const ok = 'HTTP/1.1 200 OK\r\n'
@@ -175,4 +176,76 @@ test('sends its own requests and those of `fetch` through HTTP_PROXY, except to 
   expect(proxy.connected).toEqual([`fetch.example:${port}`, `send.example:${port}`])
   setGlobalDispatcher(direct)
   await proxy.stop()
+})
+
+const notPublic = [
+  'http://127.0.0.1:PORT/',
+  'http://[::1]:PORT/',
+  'http://0x7f.1:PORT/',
+  'http://2130706433:PORT/',
+  'http://[::ffff:127.0.0.1]:PORT/',
+  'http://10.0.0.1:PORT/',
+  'http://169.254.169.254/latest/',
+  'http://192.168.0.1/',
+  'http://[fe80::1]/',
+  'http://localhost:PORT/',
+  'http://name.example:PORT/',
+]
+
+for (const url of notPublic)
+  test(`sends no request to ${url} if only public addresses are allowed`, async () => {
+    const requests: string[] = []
+    const port = await startService(hi, false, requests)
+    vi.spyOn(dns.promises, 'lookup').mockResolvedValue([
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ] as never)
+    const at = env()
+    const { PUBLIC_URL } = at
+    at.PUBLIC_URL = 'https://login.example.com'
+
+    try {
+      const options = { signal: AbortSignal.timeout(20_000), publicOnly: true }
+      const sent = fetchBounded(url.replace('PORT', String(port)), options, maxBytes)
+      expect(await read(sent)).toBe('AddressRejected: The host has no public address.')
+    } finally {
+      at.PUBLIC_URL = PUBLIC_URL
+    }
+    expect(requests).toEqual([])
+  })
+
+test('looks a name up for each connection, and never uses one that was allowed before', async () => {
+  const requests: string[] = []
+  const port = await startService(
+    `${ok}Content-Length: 2\r\nConnection: close\r\n\r\nhi`,
+    true,
+    requests,
+  )
+  const lookUp = vi.spyOn(dns.promises, 'lookup')
+  const answer = (address: string) =>
+    lookUp.mockResolvedValueOnce([{ address, family: 4 }] as never)
+  const send = () => {
+    const options = { signal: AbortSignal.timeout(20_000), publicOnly: true }
+    return read(fetchBounded(`http://later.example:${port}/`, options, maxBytes))
+  }
+  answer('127.0.0.1') // allowed, because PUBLIC_URL is on this machine too
+  expect(await send()).toBe('200 hi')
+  answer('10.0.0.1')
+  expect(await send()).toMatch(/^AddressRejected/)
+  expect(requests).toHaveLength(1)
+})
+
+test('does not reuse a connection of a request without this restriction', async () => {
+  const requests: string[] = []
+  const port = await startService(hi, false, requests)
+  const lookUp = vi.spyOn(dns.promises, 'lookup')
+  const send = (publicOnly: boolean) => {
+    const options = { signal: AbortSignal.timeout(20_000), publicOnly }
+    return read(fetchBounded(`http://reused.example:${port}/`, options, maxBytes))
+  }
+  lookUp.mockResolvedValueOnce([{ address: '127.0.0.1', family: 4 }] as never)
+  expect(await send(false)).toBe('200 hi')
+  lookUp.mockResolvedValueOnce([{ address: '192.168.0.1', family: 4 }] as never)
+  expect(await send(true)).toMatch(/^AddressRejected/)
+  expect(requests).toHaveLength(1)
 })

@@ -15,6 +15,7 @@ const pages: Record<string, Page> = {
   '/account': { hasForm: true, needsDatabase: hasSessionCookie },
   '/account/passkey': { needsDatabase: hasSessionCookie },
   '/forgot-password': { hasForm: true, isAtPublicHost: true },
+  '/setup': { hasForm: true, needsDatabase: hasSetupCookie },
   '/sign-in': { isAtPublicHost: true, needsDatabase: () => true },
 }
 
@@ -26,4 +27,9 @@ export function findPage(path: string): Page {
 /** Whether the browser has cookies of a session, which may have ended. */
 export function hasSessionCookie(headers: Headers): boolean {
   return Boolean(readCookie(headers, 'session') ?? readCookie(headers, 'refresh'))
+}
+
+/** Whether the browser has opened a setup link. */
+function hasSetupCookie(headers: Headers): boolean {
+  return readCookie(headers, 'setup') !== null
 }

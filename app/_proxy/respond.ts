@@ -6,7 +6,7 @@ import { readRequestId } from '@/lib/http/request-id'
 import { withRequestId } from '@/lib/log/request-context'
 import { browserCookie, readBrowser, readCookie, stepCookie } from '@/lib/session/cookie'
 
-import { sendsMail } from '@/lib/settings/env'
+import { env, sendsMail } from '@/lib/settings/env'
 import { createAskCookie, readAsk } from '@/lib/sso/next-sign-in'
 import { makeContentSecurityPolicy } from './content-security-policy'
 import { findPage, hasSessionCookie } from './pages'
@@ -70,7 +70,9 @@ async function forwardToPage(
 
   // `notFound()` in the page would render in the browser only. The paths of Next.js's own
   // pages begin with `/_`.
-  const isMissing = path === '/forgot-password' && !sendsMail()
+  const isMissing =
+    (path === '/forgot-password' && !sendsMail()) ||
+    (path === '/setup' && !env().SETUP_LINKS)
   if (isMissing || /^\/(_|moved$)/.test(path)) url.pathname = '/not-found'
 
   // Outside Vercel, bin/server.ts has already hidden the secrets.

@@ -13,13 +13,15 @@ import { prepareServer, project, readEnvFiles } from './local'
 import { startMailbox } from './mailbox'
 import { firstFreePort } from './ports'
 import { startLocalProvider } from './provider'
-import { createSignInPages } from './sign-in-pages'
+import { createSetupPage, createSignInPages } from './sign-in-pages'
 
 const people = [
   { id: 'ada', name: 'Ada Lovelace', email: 'ada@example.com' },
   { id: 'grace', name: 'Grace Hopper', email: 'grace@example.com' },
   { id: 'eve', name: 'Eve, whose domain has no access', email: 'eve@example.org' },
+  { id: 'mary', name: 'Mary, of the setup link', email: 'mary@customer.example' },
 ]
+const setupSlug = 'customer'
 const production = process.argv.includes('--production')
 const { log } = console
 
@@ -35,6 +37,7 @@ async function run(): Promise<number> {
     isPrivate = usesOnlyThisMachine()
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
+    process.env.SETUP_LINKS ||= 'true'
     process.env.PASSKEYS ||= String(
       process.env.PASSWORD_SIGN_IN === 'true' && allowsPasskeys(),
     )
@@ -137,7 +140,8 @@ async function addUsers(): Promise<Link> {
   const { encrypt } = await import('../../lib/second-factor/encryption')
   const { prisma } = await import('../../lib/database/prisma')
   const { createUser, findUserByEmail } = await import('../../lib/user/user')
-  for (const address of [people[0]!.email, email]) await createUser(address)
+  const addresses = [people[0]!.email, people[3]!.email, email]
+  for (const address of addresses) await createUser(address)
   const { id } = (await findUserByEmail(email))!
   const factor = { encryptedSecret: await encrypt(secret, `totp ${id}`), lastStep: 0 }
   const secondFactor = { upsert: { create: factor, update: factor } }
@@ -167,11 +171,12 @@ async function connectLocalProvider(): Promise<Link[]> {
   const { ssoUrl } = await import('../../lib/sso/urls')
   const { addConnection } = await import('../../lib/sso/manage/connections')
 
+  const domain = people[3]!.email.split('@')[1]!
   const options = {
-    redirectUris: [ssoUrl('local', 'callback')],
+    redirectUris: [ssoUrl('local', 'callback'), ssoUrl(setupSlug, 'callback')],
     people,
     port: await firstFreePort(4_300),
-    pages: createSignInPages('local'),
+    pages: { ...createSignInPages('local'), ...createSetupPage(setupSlug, domain) },
   }
 
   const { issuer, clientId, clientSecret } = await startLocalProvider(options)
@@ -205,6 +210,11 @@ async function connectLocalProvider(): Promise<Link[]> {
       `${issuer}/rejected`,
       'the accounts of Example Corp without access',
     ],
+    [
+      'Setup link',
+      `${issuer}/setup`,
+      'the page on which a customer enters the values of Example Corp; Mary can test it',
+    ],
   ]
 }
 
@@ -212,8 +222,9 @@ async function disconnectLocalProvider(): Promise<void> {
   const { listStoredConnections, removeConnection } = await import(
     '../../lib/sso/manage/connections'
   )
-  for (const connection of await listStoredConnections('local'))
-    await removeConnection(connection)
+  for (const slug of ['local', setupSlug])
+    for (const connection of await listStoredConnections(slug))
+      await removeConnection(connection)
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */

@@ -6,7 +6,7 @@ import type { Account, ClientMetadata, Configuration, Provider } from 'oidc-prov
 import { escapeHtml } from '../../lib/brand/escape-html'
 import { rejectForeignHost } from './foreign-host'
 import { listChoices, localPage } from './page'
-import type { OwnPage } from './sign-in-pages'
+import type { OwnPage, ProviderValues } from './sign-in-pages'
 
 type Person = { id: string; name: string; email: string }
 type Pages = Record<string, OwnPage>
@@ -51,7 +51,13 @@ export async function startLocalProvider({
   const provider = await createProvider(issuer, client, people)
   server.on(
     'request',
-    createResponder({ provider, redirectUri: redirectUris[0]!, people, pages }),
+    createResponder({
+      provider,
+      redirectUri: redirectUris[0]!,
+      people,
+      pages,
+      values: { issuer, clientId, clientSecret },
+    }),
   )
 
   async function stop(): Promise<void> {
@@ -122,7 +128,13 @@ const grantEverything: Configuration['loadExistingGrant'] = async ({ oidc }) => 
   return grant
 }
 
-type Site = { provider: Provider; redirectUri: string; people: Person[]; pages: Pages }
+type Site = {
+  provider: Provider
+  redirectUri: string
+  people: Person[]
+  pages: Pages
+  values: ProviderValues
+}
 
 /**
  * Returns a function that responds with the pages of this site, and passes other requests
@@ -138,7 +150,9 @@ function createResponder(site: Site) {
     const { url = '' } = request
     const page = site.pages[url]
     if (page) {
-      page(response).catch((error: Error) => sendPage(response, renderError(error), 500))
+      page(response, site.values).catch((error: Error) =>
+        sendPage(response, renderError(error), 500),
+      )
       return
     }
 

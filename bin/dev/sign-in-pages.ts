@@ -2,8 +2,12 @@ import type { ServerResponse } from 'node:http'
 import { escapeHtml } from '../../lib/brand/escape-html'
 import { localPage } from './page'
 
+/** What an app enters to use the local provider. */
+export type ProviderValues = { issuer: string; clientId: string; clientSecret: string }
+
 /** A page of the local provider for developers. */
-export type OwnPage = (response: ServerResponse) => Promise<void>
+export type OwnPage = (response: ServerResponse, values: ProviderValues) => Promise<void>
+type ProviderPages = Record<string, OwnPage>
 
 /** Returns the pages about sign-ins through a connection, by path. */
 export function createSignInPages(slug: string): Record<string, OwnPage> {
@@ -28,6 +32,52 @@ export function createSignInPages(slug: string): Record<string, OwnPage> {
       response.end(localPage('Example Corp', 'Rejected sign-ins', text + list))
     },
   }
+}
+
+/**
+ * Returns the page that makes a new draft with each visit, and shows its setup link and the
+ * values to enter.
+ */
+export function createSetupPage(slug: string, domain: string): ProviderPages {
+  return {
+    '/setup': async (response, { issuer, clientId, clientSecret }) => {
+      const url = await inviteAgain(slug, domain)
+      const entries = Object.entries({
+        issuer,
+        'client ID': clientId,
+        'client secret': clientSecret,
+      })
+      const values = entries.map(
+        ([name, value]) => `<li>${name}<br><code>${escapeHtml(value)}</code></li>`,
+      )
+      const text = `<p><a href="${escapeHtml(url)}">Open the setup link</a></p>
+<p>Choose “Another product, with OpenID Connect”, and enter:</p><ul>${values.join('')}</ul>
+<p>The link may activate the connection. To make such a link in a terminal: npm run connections -- invite ${slug} --domain ${domain} --may-apply</p>`
+
+      response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
+      response.end(localPage('Example Corp', 'Setup link', text))
+    },
+  }
+}
+
+async function inviteAgain(slug: string, domain: string): Promise<string> {
+  const { listStoredConnections, removeConnection } = await import(
+    '../../lib/sso/manage/connections'
+  )
+  for (const connection of await listStoredConnections(slug))
+    await removeConnection(connection)
+
+  const { invite } = await import('../../lib/sso/setup/invite')
+  const { url } = await invite({
+    slug,
+    name: 'Customer',
+    domains: [domain],
+    mayActivate: true,
+    days: 7,
+    startOver: false,
+  })
+
+  return url
 }
 
 async function findConnection(slug: string) {

@@ -229,6 +229,9 @@ test('every constraint rejects invalid rows', async () => {
     scim_tokens_token_hash_is_sha256: [
       `INSERT INTO scim_tokens (connection_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],
+    setup_links_secret_hash_is_sha256: [
+      `INSERT INTO setup_links (connection_id, secret_hash, may_activate, expires_at) VALUES (gen_random_uuid(), ${short}, true, now())`,
+    ],
     client_secrets_secret_hash_is_sha256: [
       `INSERT INTO client_secrets (client_id, secret_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],

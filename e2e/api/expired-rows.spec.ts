@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
+import { env } from '../../lib/settings/env'
 import { disableConnection, listConnections } from '../../lib/sso/manage/connections'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { connectSaml } from '../support/browsers/saml-visitor'
@@ -98,6 +99,30 @@ test('deletes a rejected sign-in a week after the last one of its account', asyn
   await deleteExpiredRows()
   const left = 'SELECT subject FROM rejected_sign_ins WHERE connection_id = $1'
   expect(await sql(left, [connection!.id])).toEqual([{ subject: '6 days 23 hours' }])
+  await sql('DELETE FROM connections WHERE id = $1', [connection!.id])
+})
+
+test('deletes a setup link 30 days after it expired, with the setting', async ({
+  sql,
+}) => {
+  const [connection] = await sql(
+    `INSERT INTO connections (slug, name, kind, settings) VALUES ($1, 'Old', 'oidc', '{}') RETURNING id`,
+    [`old-${randomUUID()}`],
+  )
+  await sql(
+    `INSERT INTO setup_links (connection_id, secret_hash, may_activate, tried_as, expires_at, ended_at)
+     SELECT $1, sha256(age::bytea), false, age, now() - age::interval, now()
+     FROM unnest(ARRAY['29 days 23 hours', '30 days 1 minute']) AS age`,
+    [connection!.id],
+  )
+  const left = 'SELECT tried_as FROM setup_links WHERE connection_id = $1'
+  await deleteExpiredRows()
+  expect(await sql(left, [connection!.id])).toHaveLength(2)
+
+  const settings = env()
+  settings.SETUP_LINKS = true
+  await deleteExpiredRows().finally(() => (settings.SETUP_LINKS = false))
+  expect(await sql(left, [connection!.id])).toEqual([{ tried_as: '29 days 23 hours' }])
   await sql('DELETE FROM connections WHERE id = $1', [connection!.id])
 })
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
+import { startLocalProvider } from '../../bin/dev/provider'
 import { addWidget } from '../../lib/widget/manage'
 import { browserKinds, consoleOfWebKit } from '../support/browsers/debian-browsers'
+import { newSetupLink } from '../support/browsers/setup-visitor'
 import { test, type Visitor } from '../support/browsers/visitor'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import {
@@ -25,7 +27,7 @@ let customer: Awaited<ReturnType<typeof listen>>
 const newUrl = async () => `http://127.0.0.1:${await freePort()}`
 
 test.beforeAll(async ({ serverWith, sql }) => {
-  server = await serverWith(allFeatures)
+  server = await serverWith({ ...allFeatures, SETUP_LINKS: 'true' })
   dashboard = await startDashboard(sql, server.url, await newUrl())
   widgetServer = await startWidget(server.url, await newUrl())
   customer = await startCustomer()
@@ -113,6 +115,28 @@ for (const kind of browserKinds)
         await visitor.sees(user.email)
         await visitor.press('Sign out')
         await visitor.sees('signed out')
+      })
+
+      test('enters and corrects the values of a provider with a setup link', async ({
+        open,
+      }) => {
+        const visitor = await open(kind, width)
+        const { slug, secret } = await newSetupLink()
+        const provider = await startLocalProvider({
+          redirectUris: [`${server.url}/api/auth/sso/${slug}/callback`],
+          people: [],
+        })
+        await visitor.goTo(`${server.url}/setup#${secret}`)
+        await visitor.follow('Another product, with OpenID Connect')
+        await visitor.fill('issuer', provider.issuer)
+        await visitor.fill('clientId', provider.clientId)
+        await visitor.fill('clientSecret', 'wrong')
+        await visitor.press('Save')
+        await visitor.sees('The provider rejects')
+        await visitor.fill('clientSecret', keepSecret(provider.clientSecret))
+        await visitor.press('Save')
+        await visitor.sees('Not tested yet')
+        await provider.stop()
       })
 
       test('shows a widget in a page of another site', async ({ open }) => {

@@ -178,6 +178,25 @@ test('npm run dev and the commands in the README work without settings', async (
     await expect(page.getByRole('listitem')).toContainText('eve@example.org')
     expect(await problemsOf(page)).toEqual([])
 
+    await page.goto(linkTo('Setup link'))
+    expect(await problemsOf(page)).toEqual([])
+    const values = await page.locator('li code').allInnerTexts()
+    await page.getByRole('link', { name: 'Open the setup link' }).click()
+    await page.getByRole('link', { name: 'Another product, with OpenID Connect' }).click()
+    for (const [index, label] of ['Issuer', 'Client ID', 'Client secret'].entries())
+      await page.getByLabel(label).fill(values[index]!)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await expect(page.getByText('Not tested yet.')).toBeVisible({ timeout: 30_000 })
+    const opened = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: 'Test a sign-in' }).click()
+    const tab = await opened
+    await tab.getByRole('link', { name: /^Mary\b/ }).click()
+    await expect(heading(tab)).toHaveText('The sign-in would work', { timeout: 30_000 })
+    await tab.getByRole('link', { name: 'the setup page' }).click()
+    await tab.getByRole('button', { name: 'Use it for everybody' }).click()
+    await expect(heading(tab)).toHaveText('Single sign-on is set up', { timeout: 30_000 })
+    await tab.close()
+
     for (const url of [app, dashboard, provider, mailbox, widget])
       await expect
         .soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url)

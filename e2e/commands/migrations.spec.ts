@@ -37,6 +37,7 @@ const tables = [
     'scim_users',
     'second_factors',
     'sessions',
+    'setup_links',
     'sso_attempts',
     'users',
   ],
@@ -263,7 +264,7 @@ test('in a database of 0.2.0, ends the sessions and codes of dashboards, makes a
       const ofTable = {
         exchange_codes: ',operator',
         sessions: ',browser_hash',
-        sso_attempts: ',is_try,issuer',
+        sso_attempts: ',is_try,issuer,setup_link_id',
       }[table]
       const columns = `to_jsonb(row) - '{code_challenge,parent_id,redirect_uri,client_id,live_since,tried_at,has_password,disabled_by,provider_session${ofTable ?? ''}}'::text[]`
       const read = await database.sql(

@@ -53,6 +53,7 @@ async function plansOf(
       MIGRATIONS: '[]',
       PASSWORD_SIGN_IN: 'true',
       PASSKEYS: 'true',
+      SETUP_LINKS: 'true',
       SMTP_URL: 'smtp://localhost:1',
       MAIL_FROM: 'login@example.com',
     },

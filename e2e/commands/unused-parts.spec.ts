@@ -30,6 +30,7 @@ const libraries = {
   undici: /Proxy uri is mandatory/,
   ioredis: /MaxRetriesPerRequestError/,
   SCIM: /scim_tokens WHERE token_hash/,
+  'setup links': /setup_links WHERE secret_hash/,
   otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
   '@simplewebauthn/server': /Leftover bytes detected/,
   'opentelemetry sdk-trace': /OTEL_BSP_SCHEDULE_DELAY/,
@@ -127,6 +128,28 @@ test('loads nothing of SCIM, and reads no table for it, without the setting', as
     headers: { Authorization: `Bearer ${token}` },
   })
   expect([status, await loadedLibraries(on)]).toEqual([200, ['SCIM']])
+})
+
+test('loads nothing of setup links, and reads no table for them, without the setting', async ({
+  serverWith,
+}) => {
+  const request = (server: TestServer) =>
+    server.fetch(routes.openSetup.path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ secret: 'x'.repeat(43) }),
+    })
+  const off = await serverWith({ ...probe, ...unreachableDatabase })
+  expect((await request(off)).status).toBe(404)
+  expect((await off.fetch(routes.testSetup.path)).status).toBe(404)
+  expect((await off.fetch('/setup')).status).toBe(404)
+  expect(await loadedLibraries(off)).toEqual([])
+
+  const on = await serverWith({ ...probe, SETUP_LINKS: 'true' })
+  expect([(await request(on)).status, await loadedLibraries(on)]).toEqual([
+    400,
+    ['setup links'],
+  ])
 })
 
 const atStart: Record<string, Record<string, string>> = {

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { listClients, removeClient, setDisabled } from '../../lib/client/manage'
 import * as routes from '../../lib/contract/routes'
-import { disableConnection, enableConnection } from '../../lib/sso/manage/connections'
+import {
+  disableConnection,
+  enableConnection,
+  listConnections,
+} from '../../lib/sso/manage/connections'
 import { disableUser, enableUser } from '../../lib/user/user'
 import {
   addClient,
@@ -158,7 +162,10 @@ const endings: Record<string, Ending> = {
   },
   'disabling the connection': {
     end: ({ connectionId }) => disableConnection({ id: connectionId }),
-    undo: ({ connectionId }) => enableConnection({ id: connectionId }),
+    undo: async ({ connectionId }) => {
+      const connections = await listConnections()
+      await enableConnection(connections.find(({ id }) => id === connectionId)!)
+    },
     ends: 'all rows',
   },
   'disabling the client': {

@@ -124,6 +124,11 @@ export const checks = [
   'scim_user',
   'scim_groups',
 
+  // a setup link
+  'setup_link',
+  'setup_value',
+  'setup_requests',
+
   // a widget
   'widget_disabled',
   'origin_missing',

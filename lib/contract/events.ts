@@ -54,6 +54,15 @@ export const eventKinds = {
   connection_removed: 'a connection was removed',
   directory_token_issued: 'the directory of a connection got a token',
   directory_token_revoked: 'a token of a directory was revoked',
+  setup_link_issued: 'a setup link of a connection was made',
+  setup_link_opened: 'a setup link was opened in a browser',
+  setup_link_saved:
+    'the settings in `changed` of a disabled connection were entered with a setup link',
+  setup_link_tested: 'a test sign-in with a setup link succeeded',
+  setup_link_applied: 'a connection was enabled and activated with a setup link',
+  setup_link_renewed:
+    'the settings in `changed` of an enabled connection were replaced with a setup link',
+  setup_link_ended: 'a setup link was used up, replaced or revoked',
   client_added: 'an OpenID client was added',
   client_changed: 'the settings in `changed` of a client were changed',
   client_disabled: 'a client was disabled',

@@ -51,6 +51,7 @@ export type Operation = {
     | 'WIDGET_SIGNING_KEYS'
     | 'ID_TOKEN_SIGNING_KEYS'
     | 'SCIM'
+    | 'SETUP_LINKS'
   /**
    * Whether the operation sets or deletes cookies. `deletes` applies to 5xx errors too.
    */

@@ -8,6 +8,7 @@ const pages = [
   '/reference',
   '/reset-password',
   '/reset-password/done',
+  '/setup',
   '/sign-in',
   '/sso/callback',
 ]

@@ -177,6 +177,28 @@ export const scim = {
   path: '/api/scim/v2',
 } as const
 
+// Requests of the page /setup, which the holder of a setup link uses
+export const openSetup = {
+  name: 'setup',
+  method: 'POST',
+  path: '/api/setup/open',
+} as const
+export const saveSetup = {
+  name: 'setup',
+  method: 'POST',
+  path: '/api/setup/save',
+} as const
+export const testSetup = {
+  name: 'setup',
+  method: 'GET',
+  path: '/api/setup/test',
+} as const
+export const applySetup = {
+  name: 'setup',
+  method: 'POST',
+  path: '/api/setup/apply',
+} as const
+
 // Targets of forms, redirects and links. Their answers are pages or redirects.
 export const authorize = {
   name: 'authorize',

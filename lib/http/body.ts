@@ -5,14 +5,16 @@ const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
 /**
- * Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE or
- * VALIDATION_ERROR (quoting no value).
+ * Validates a JSON body of at most `maxBytes`, by default 16 KiB. Throws
+ * UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE or VALIDATION_ERROR (quoting no value).
  */
 export async function parseJson<Schema extends z.ZodType>(
   request: Request,
   schema: Schema,
+  maxBytes?: number,
 ): Promise<z.output<Schema>> {
-  return validate(parseText(await readBody(request, 'application/json')), schema)
+  const body = await readBody(request, 'application/json', maxBytes)
+  return validate(parseText(body), schema)
 }
 
 function validate<Schema extends z.ZodType>(

@@ -90,6 +90,7 @@ export type AddToLog = (
       | 'client'
       | 'grant'
       | 'scim'
+      | 'setup'
       | 'check'
       | 'advice',
       string

@@ -14,6 +14,7 @@ export const cookieNames = [
   'ask',
   'again',
   'try',
+  'setup',
 ] as const
 
 type CookieName = (typeof cookieNames)[number]

@@ -315,6 +315,9 @@ test('lists the URLs that reach another host without TLS', () => {
 })
 
 test('a second factor requires password sign-in and an encryption key', () => {
+  expect(problems({ ...good, SETUP_LINKS: 'true' })).toEqual([
+    'ENCRYPTION_KEY is missing: SETUP_LINKS is true',
+  ])
   expect(problems({ ...good, SECOND_FACTOR: 'true' })).toEqual([
     'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
     'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',

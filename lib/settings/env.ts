@@ -218,6 +218,7 @@ const Settings = z.object({
   PASSWORD_SIGN_IN: flag.default(false),
   SECOND_FACTOR: flag.default(false),
   SCIM: flag.default(false),
+  SETUP_LINKS: flag.default(false),
   PASSKEYS: flag.default(false),
   PASSKEY_DOMAIN: z
     .string()
@@ -544,6 +545,9 @@ function conflicts(given: Given, env: Env | undefined) {
     env?.SECOND_FACTOR &&
       !env.ENCRYPTION_KEY &&
       'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
+    env?.SETUP_LINKS &&
+      !env.ENCRYPTION_KEY &&
+      'ENCRYPTION_KEY is missing: SETUP_LINKS is true',
     ...(env ? passkeyProblems(env) : []),
   ]
 }

@@ -18,21 +18,23 @@ const unsolicitedPerMinute = 3
 
 /**
  * Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have
- * been validated. A test (`isTest`) signs nobody in.
+ * been validated. A test (`isTest`) signs nobody in. `setupLinkId`: the setup link that
+ * began it, if any.
  */
 export async function startAttempt(
   { id, settings }: { id: string; settings: { issuer: string } },
   browser: string,
   next: string | null,
   isTest = false,
+  setupLinkId?: string,
 ) {
   const state = newSecret()
   const { kid } = env().SESSION_SIGNING_KEYS
 
   await prisma().$executeRaw`
-    INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, is_try, issuer, expires_at)
+    INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, is_try, issuer, setup_link_id, expires_at)
     VALUES (${hashSecret(state)}, ${id}, ${hashSecret(browser)}, ${next}, ${kid}, ${isTest}, ${settings.issuer},
-            now() + make_interval(secs => ${lifetimes.signIn}))`
+            ${setupLinkId ?? null}::uuid, now() + make_interval(secs => ${lifetimes.signIn}))`
 
   deleteExpired('sso_attempts', 4).catch(() => {}) // a later start deletes the rest
 
@@ -90,7 +92,8 @@ export async function claimAttempt({
     UPDATE sso_attempts SET claimed_at = now()
     WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
       AND claimed_at IS NULL AND ${isUnexpired} ${isAllowed}
-    RETURNING next, kid, browser_hash AS "browserHash", is_try AS "isTest", issuer`
+    RETURNING next, kid, browser_hash AS "browserHash", is_try AS "isTest", issuer,
+      setup_link_id AS "setupLinkId"`
 
   if (!row) throw await explainRejection(stateHash, connectionId, isBrowser)
 
@@ -105,6 +108,7 @@ type ClaimedRow = {
   browserHash: Uint8Array
   isTest: boolean
   issuer: string | null
+  setupLinkId: string | null
 }
 
 /** A condition on an attempt: whether this browser began it. */

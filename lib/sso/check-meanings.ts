@@ -22,6 +22,10 @@ const meanings: [checks: string, meaning: string][] = [
   ],
   ['provider_timeout', 'The provider did not respond within 5 seconds.'],
   ['provider_unreachable', 'The provider could not be reached.'],
+  [
+    'provider_address',
+    'The host of the provider has no public address, which a setup link demands.',
+  ],
   ['provider_response_size', 'A response of the provider is too large.'],
   [
     'provider_response_encoding',

@@ -12,6 +12,12 @@ export const ConnectionSettings = z.discriminatedUnion('kind', [
 ])
 export type ConnectionSettings = z.output<typeof ConnectionSettings>
 
+/**
+ * The kind of a connection whose provider is not known yet (lib/sso/setup/draft.ts). It is
+ * disabled, and no settings are valid for it.
+ */
+export const draftKind = 'draft'
+
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/ // a segment of a path
 
 export type Row = Prisma.ConnectionGetPayload<object>

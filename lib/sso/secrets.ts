@@ -66,6 +66,7 @@ export function createBinding({
   }
 }
 
-function readFingerprint(pem: string): string {
+/** Returns the SHA-256 fingerprint of a certificate (PEM). */
+export function readFingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256
 }

@@ -10,6 +10,7 @@ import { loadReport } from './kinds'
 import type { Authenticated, ProviderSignIn } from './provider'
 import { SignInRejected } from './rejection'
 import { decryptSecrets } from './secrets'
+import { showsWorking } from './setup/check-meanings'
 import type { Expected, ProviderReport, Received, Step, TraceEntry } from './trace'
 
 export type StepState = 'passed' | 'failed' | 'not reached' | 'not needed'
@@ -74,9 +75,11 @@ export async function testSignIn(
     return decideTest(connection, authenticated, found)
   })
 
-  if (!(decision instanceof SignInRejected)) await recordTest(connection)
+  const shown = { ...found, decision }
+  const report = await describe(connection, response, claimed, entries, shown)
+  await recordTest(connection, report, claimed)
 
-  return describe(connection, response, claimed, entries, { ...found, decision })
+  return report
 }
 
 /** Returns the report of a test whose response could not be read. */
@@ -124,9 +127,26 @@ async function catchRejection(work: () => Promise<Decision>): Promise<Decision> 
   }
 }
 
-/** Stores that somebody could sign in. `npm run connections -- activate` asks for it. */
-async function recordTest({ id }: Connection): Promise<void> {
-  await prisma().$executeRaw`UPDATE connections SET tried_at = now() WHERE id = ${id}`
+/**
+ * Stores that the connection works. `npm run connections -- activate` and the setup link of
+ * the test ask for it. In a test of a link, a missing user is no failure: its holder, who
+ * has no account here, can't add one.
+ */
+async function recordTest(
+  connection: Connection,
+  { outcome, account }: Report,
+  { setupLinkId }: ClaimedAttempt,
+): Promise<void> {
+  const isSetup = setupLinkId !== null
+  if ('check' in outcome && !(isSetup && showsWorking(outcome.check))) return
+
+  await prisma()
+    .$executeRaw`UPDATE connections SET tried_at = now() WHERE id = ${connection.id}`
+
+  if (!isSetup) return
+  const email = 'check' in outcome ? account!.email!.toLowerCase() : outcome.email
+  const { recordLinkTest } = await import('./setup/link')
+  await recordLinkTest(setupLinkId, connection, email)
 }
 
 async function describe(

@@ -27,6 +27,12 @@ export const ProviderUrl = z
     'must begin with https://',
   )
 
+/**
+ * Set if the holder of a setup link entered the URLs of a connection. Then our requests
+ * to the provider may only lead to public addresses.
+ */
+export const publicOnly = z.literal(true).optional()
+
 /** Returns the host name in a URL, or an empty text. */
 export function readHost(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : ''

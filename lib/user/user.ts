@@ -262,12 +262,20 @@ export async function deleteUser(
     const sessions = await endSessionsOfUser(tx, userId)
     const identities = await tx.identity.count({ where: { userId } })
     await deleteRejected(tx, userId)
+    await forgetTester(tx, userId)
     await tx.user.delete({ where: { id: userId } })
     await tx.event.deleteMany({ where: { userId } })
     await writeEvent(tx, 'user_deleted', {})
 
     return { sessions, identities }
   })
+}
+
+/** Deletes the address of a user from the setup links that were tested with it. */
+async function forgetTester(tx: Transaction, userId: string): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE setup_links SET tried_as = NULL
+    WHERE tried_as = (SELECT email FROM users WHERE id = ${userId}::uuid)`
 }
 
 /** Deletes the rejected sign-ins of a user's accounts, and those with the address. */

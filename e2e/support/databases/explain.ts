@@ -1,6 +1,7 @@
 // Runs every statement of the service once on one connection of the pool, and prints the
 // generic plans as JSON. This is a separate process because the settings of the pool
 // can't change after its start.
+import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { issueAuthorizationCode, readDemand } from '../../../lib/client/authorize'
 import { findClient, requireClient } from '../../../lib/client/client'
@@ -9,7 +10,7 @@ import { revokeClientSession } from '../../../lib/client/revoke'
 import { exchangeCode, refreshTokens } from '../../../lib/client/token'
 import { exchangeSsoCode } from '../../../lib/code/exchange'
 import { issueSsoCode } from '../../../lib/code/issue'
-import { hashSecret } from '../../../lib/crypto/token'
+import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { deleteExpiredRows } from '../../../lib/database/clean-up'
 import { databasePool } from '../../../lib/database/pool'
 import { findUnready } from '../../../lib/database/readiness'
@@ -77,10 +78,21 @@ import { endProviderSessions } from '../../../lib/sso/end-provider-sessions'
 import { findOrLinkUser } from '../../../lib/sso/identity'
 import { recordRejected } from '../../../lib/sso/rejected'
 import { SignInRejected } from '../../../lib/sso/rejection'
+import { applyConnection, foreseeApply } from '../../../lib/sso/setup/apply'
+import { createDraftColumns } from '../../../lib/sso/setup/draft'
+import {
+  findLinkBySecret,
+  recordLinkTest,
+  recordOpened,
+} from '../../../lib/sso/setup/link'
+import { saveValues } from '../../../lib/sso/setup/save'
+import { findTarget, isUser } from '../../../lib/sso/setup/target'
+import { findUnfinishedSettings } from '../../../lib/sso/setup/unfinished'
 import { testSignIn } from '../../../lib/sso/test-sign-in'
 import { createUser, findUserByEmail } from '../../../lib/user/user'
 import { explainWidgetToken, findPresentedWidget } from '../../../lib/widget/session'
 import { assert, newPasskey, register } from '../authenticator'
+import { providerMetadata } from '../providers/saml-metadata'
 import { caller } from './password-user'
 import { totp } from './second-factor'
 
@@ -133,6 +145,7 @@ async function run(): Promise<void> {
   await usePasskey(id)
   await signIn()
   await useDirectory()
+  await useSetupLink()
   await findPresentedWidget('any token', 'https://www.example.com')
   await explainWidgetToken('any token')
   await queueResetMail([email], caller)
@@ -372,6 +385,39 @@ async function useDirectory(): Promise<void> {
   const { issuer } = connection.settings
   const logout = { issuer, subject: email, providerSession: 'x', issuedAt: 0 }
   await endProviderSessions(connection, logout)
+}
+
+/** Runs every statement of a setup link: from a draft to a connection that is applied. */
+async function useSetupLink(): Promise<void> {
+  const [id, slug, secret] = [randomUUID(), 'drafted', newSecret()]
+  const { kind, settings, encryptedSecrets } = await createDraftColumns(id, slug)
+  await databasePool().query(
+    `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, disabled_at)
+     VALUES ($1, $2, $2, $3, $4, $5, now())`,
+    [id, slug, kind, settings, encryptedSecrets],
+  )
+  await databasePool().query(
+    `INSERT INTO connection_domains VALUES ('drafted.example', $1, NULL)`,
+    [id],
+  )
+  await databasePool().query(
+    `INSERT INTO setup_links (connection_id, secret_hash, may_activate, expires_at)
+     VALUES ($1, $2, true, now() + interval '1 day')`,
+    [id, hashSecret(secret)],
+  )
+
+  const link = (await findLinkBySecret(secret))!
+  await recordOpened(link)
+  await findUnfinishedSettings(slug)
+  const metadata = Buffer.from(providerMetadata(settings.certificate))
+  for (const _ of ['the draft', 'corrected'])
+    await saveValues((await findTarget(link.id))!, { protocol: 'saml', metadata })
+
+  const target = (await findTarget(link.id))!
+  await recordLinkTest(link.id, target.connection!, email)
+  await isUser(email)
+  await foreseeApply(target.connection!)
+  await applyConnection(target)
 }
 
 run().then(

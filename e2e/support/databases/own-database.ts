@@ -70,7 +70,7 @@ export async function openOwnDatabase({
     await pool.query(setUpOfDatabase(2, role, name).join(';'))
     const owner = url(`${role}_owner`, role)
     await applyMigrations(owner)
-    for (const part of [3, 4, 5])
+    for (const part of [3, 4, 5, 6])
       await maintain(setUpOfDatabase(part, role, name).join(';'), owner)
   }
   return {

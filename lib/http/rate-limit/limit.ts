@@ -25,6 +25,9 @@ export const directoryLimit: Limit = {
   windowSeconds: 60,
 }
 
+/** The limit of a setup link, for tests and for values that are saved. */
+export const setupLimit: Limit = { name: 'setup', requests: 30, windowSeconds: 60 * 60 }
+
 export type Verdict = {
   limit: Limit
   allowed: boolean

@@ -3,7 +3,7 @@ import { Prisma, prisma, type Transaction, transaction } from '../../database/pr
 import { writeEvent } from '../../event/record'
 import { errorCode } from '../../log/error-code'
 import { UsageError } from '../../usage-error'
-import { changeRow, type ListedConnection } from './connections'
+import { changeRow, type ListedConnection, type UncountedConnection } from './connections'
 import { isLinked } from './domains'
 
 type Wanted = {
@@ -29,19 +29,10 @@ export type Activated = {
  */
 export async function activateDomains(
   connection: ListedConnection,
-  { domains, from = null }: Wanted = {},
+  wanted: Wanted = {},
 ): Promise<Activated> {
   try {
-    return await transaction(async (tx) => {
-      await changeRow(tx, connection, { kind: connection.settings.kind })
-      const rows = await lockRows(tx, connection, domains)
-      const moved = chooseDomains(connection, rows, { domains, from })
-      await moveDomains(tx, connection, moved)
-      await recordMove(tx, connection, rows, moved)
-
-      const own = rows.filter((row) => row.isOwn && row.isLive).map((row) => row.domain)
-      return { moved, live: moved.length > 0 ? moved : own }
-    })
+    return await transaction((tx) => activateIn(tx, connection, wanted))
   } catch (error) {
     // a command that this one could not see has just made it live for another connection
     if (errorCode(error as Error) !== uniqueViolation) throw error
@@ -49,7 +40,23 @@ export async function activateDomains(
   }
 }
 
-const uniqueViolation = '23505'
+/** Like `activateDomains`, in a transaction of the caller. */
+export async function activateIn(
+  tx: Transaction,
+  connection: UncountedConnection,
+  { domains, from = null }: Wanted,
+): Promise<Activated> {
+  await changeRow(tx, connection, { kind: connection.settings.kind })
+  const rows = await lockRows(tx, connection, domains)
+  const moved = chooseDomains(connection, rows, { domains, from })
+  await moveDomains(tx, connection, moved)
+  await recordMove(tx, connection, rows, moved)
+
+  const own = rows.filter((row) => row.isOwn && row.isLive).map((row) => row.domain)
+  return { moved, live: moved.length > 0 ? moved : own }
+}
+
+export const uniqueViolation = '23505'
 
 /** A row of `connection_domains`. `slug` is that of its connection. */
 type Row = {
@@ -63,7 +70,7 @@ type Row = {
 /** Locks the rows of these domains, or of all domains of the connection, in one order. */
 async function lockRows(
   tx: Transaction,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   domains: string[] | undefined,
 ): Promise<Row[]> {
   const wanted = domains
@@ -79,7 +86,7 @@ async function lockRows(
 
 /** Returns the domains that become live. Throws UsageError if one of them may not. */
 function chooseDomains(
-  { slug }: ListedConnection,
+  { slug }: UncountedConnection,
   rows: Row[],
   { domains, from = null }: Wanted,
 ): string[] {
@@ -132,7 +139,7 @@ function checkOwner(
 /** Moves the live state of domains to a connection. The former owner keeps a trial row. */
 async function moveDomains(
   tx: Transaction,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   domains: string[],
 ): Promise<void> {
   // two statements, because PostgreSQL checks the unique index after each row
@@ -147,7 +154,7 @@ async function moveDomains(
 /** Writes the events of a move: of the connection, and of those that had the domains. */
 async function recordMove(
   tx: Transaction,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   rows: Row[],
   moved: string[],
 ): Promise<void> {
@@ -168,7 +175,7 @@ async function recordMove(
  * them. Their users may use passwords again.
  */
 export async function deactivateDomains(
-  connection: ListedConnection,
+  connection: UncountedConnection,
   domains: string[] = connection.domains,
 ): Promise<string[]> {
   const { id, slug } = connection
@@ -188,7 +195,7 @@ export async function deactivateDomains(
 }
 
 /** Whether anybody has signed in through a connection, in earnest or as a test. */
-export async function isTried({ id, triedAt }: ListedConnection): Promise<boolean> {
+export async function isTried({ id, triedAt }: UncountedConnection): Promise<boolean> {
   if (triedAt !== null) return true
   return (await prisma().identity.findFirst({ where: { connectionId: id } })) !== null
 }
@@ -206,7 +213,7 @@ export type DomainUsers = {
 /** Counts the users of a domain. `oldId` is the ID of the connection that had it. */
 export async function countDomainUsers(
   domain: string,
-  { id }: ListedConnection,
+  { id }: UncountedConnection,
   oldId: string | null,
 ): Promise<DomainUsers> {
   const [isNew, isOld] = [isLinked(id), oldId ? isLinked(oldId) : Prisma.sql`false`]

@@ -4,9 +4,11 @@ import { Prisma, prisma, type Transaction, transaction } from '../../database/pr
 import { withEvents, writeEvent } from '../../event/record'
 import { lockUsers } from '../../session/revoke'
 import { UsageError } from '../../usage-error'
-import { type Connection, parseSettings, type Row } from '../connection'
+import { type Connection, draftKind, parseSettings, type Row } from '../connection'
 import type { Subject } from '../identity'
 import { createBinding, encryptSecrets, type Secrets } from '../secrets'
+import { type Draft, decryptDraftSecrets, findDraft } from '../setup/draft'
+import { endLinks } from '../setup/manage-links'
 import { endSessions, workInBatches } from './batches'
 import { type Addition, addDomains, type LinksAfterwards, removeDomains } from './domains'
 import { moveIdentities } from './same-users'
@@ -25,45 +27,93 @@ export type NewConnection = Pick<
 } & Addition
 
 /**
- * Adds a connection, with its domains in trial or, with `activate`, live. Throws UsageError
- * if the slug or a domain is taken. After `activate`, call `endPasswordSessions`.
+ * Adds a connection, with its domains in trial or, with `activate`, live. Fills the draft
+ * with this slug, if there is one: its key pair stays, and its setup link ends. Throws
+ * UsageError if the slug or a domain is taken. After `activate`, call `endPasswordSessions`.
  */
 export async function addConnection({
-  secrets,
+  secrets: givenSecrets,
   domains,
-  settings,
+  settings: givenSettings,
   sessionHours = null,
   activate,
   beside,
   ...columns
 }: NewConnection): Promise<void> {
-  const id = randomUUID()
+  const draft = await findDraft(columns.slug)
+  const id = draft?.id ?? randomUUID()
+  const given = { settings: givenSettings, secrets: givenSecrets }
+  const { settings, secrets } = draft ? await keepKeyPair(draft, given) : given
+
   const { kind, ...stored } = parseSettings(columns.slug, settings)
   const encrypted = await encryptSecrets(secrets, createBinding({ id, settings }))
+  const data = {
+    id,
+    kind,
+    settings: stored,
+    encryptedSecrets: encrypted,
+    sessionHours,
+    ...columns,
+  }
 
   await transaction(async (tx) => {
-    const added = await tx.connection.createMany({
-      data: [
-        {
-          id,
-          kind,
-          settings: stored,
-          encryptedSecrets: encrypted,
-          sessionHours,
-          ...columns,
-        },
-      ],
-      skipDuplicates: true,
-    })
+    const { count } = draft
+      ? await fillDraft(tx, draft, domains, data)
+      : await tx.connection.createMany({ data: [data], skipDuplicates: true })
 
-    if (added.count === 0)
+    if (count === 0)
       throw new UsageError(`There is already a connection ${columns.slug}.`)
 
     const connection = { id, slug: columns.slug }
     await addDomains(tx, connection, domains, { activate, beside })
-    await writeEvent(tx, 'connection_added', { connectionId: id, slug: columns.slug })
+    if (draft) await recordFilled(tx, id, settings)
+    else
+      await writeEvent(tx, 'connection_added', { connectionId: id, slug: columns.slug })
     if (activate) await writeEvent(tx, 'connection_activated', { connectionId: id })
   })
+}
+
+type Values = Pick<NewConnection, 'settings' | 'secrets'>
+
+/** For SAML, returns the values with the key pair of the draft, which our metadata has. */
+async function keepKeyPair(draft: Draft, given: Values): Promise<Values> {
+  const { settings } = given
+  if (settings.kind !== 'saml') return given
+
+  const { certificate } = draft
+  return {
+    settings: { ...settings, certificate },
+    secrets: await decryptDraftSecrets(draft),
+  }
+}
+
+async function fillDraft(
+  tx: Transaction,
+  { id }: Draft,
+  domains: string[],
+  { id: _, ...data }: Prisma.ConnectionUpdateManyMutationInput,
+) {
+  await endLinks(tx, id)
+  // `addDomains` adds them again, in trial or live
+  await tx.connectionDomain.deleteMany({
+    where: { connectionId: id, domain: { in: domains } },
+  })
+
+  return tx.connection.updateMany({
+    where: { id, kind: draftKind },
+    data: { ...data, disabledAt: null },
+  })
+}
+
+/** Writes the events of a draft that has become a connection. */
+async function recordFilled(
+  tx: Transaction,
+  connectionId: string,
+  settings: NewConnection['settings'],
+): Promise<void> {
+  const changed = [...listChangedSettings({}, settings), 'secrets']
+  await writeEvent(tx, 'connection_changed', { connectionId, changed })
+  await writeEvent(tx, 'connection_enabled', { connectionId })
 }
 
 /**
@@ -157,21 +207,22 @@ function listChanged(before: ListedConnection, change: ConnectionChange): string
     (name) => rest[name] !== undefined && rest[name] !== before[name],
   )
 
-  const [old, current] = [before.settings, settings ?? before.settings] as [
-    Record<string, unknown>,
-    Record<string, unknown>,
-  ]
-  const names = Object.keys({ ...old, ...current })
-  const changed = names.filter(
-    (name) => JSON.stringify(old[name]) !== JSON.stringify(current[name]),
-  )
-
   return [
     ...columns,
-    ...changed,
+    ...listChangedSettings(before.settings, settings ?? before.settings),
     ...(secrets && !change.sameUsers ? ['secrets'] : []),
     ...(domains.length > 0 || removedDomains.length > 0 ? ['domains'] : []),
   ]
+}
+
+/** Returns the names of the settings that differ, in the order of their names in both. */
+export function listChangedSettings(before: object, after: object): string[] {
+  const [old, current] = [before, after] as Record<string, unknown>[]
+  const names = Object.keys({ ...old, ...current })
+
+  return names.filter(
+    (name) => JSON.stringify(old![name]) !== JSON.stringify(current![name]),
+  )
 }
 
 /**
@@ -180,7 +231,7 @@ function listChanged(before: ListedConnection, change: ConnectionChange): string
  */
 export async function changeRow(
   tx: Transaction,
-  before: ListedConnection,
+  before: UncountedConnection,
   data: Prisma.ConnectionUpdateManyMutationInput,
 ): Promise<void> {
   const { id, slug, encryptedSecrets } = before
@@ -222,16 +273,20 @@ export type ListedConnection = Connection &
     users: number
   }
 
+/** What the server reads of a connection: counting its users would take too long. */
+export type UncountedConnection = Omit<ListedConnection, 'users'>
+
 type Named = Pick<Connection, 'id' | 'slug'>
 
 /**
  * Returns all connections in the order of their slugs, or only the connection with
- * `slug`. Throws if stored settings are invalid.
+ * `slug`, without drafts. Throws if stored settings are invalid.
  */
 export async function listConnections(
   slug: string | null = null,
 ): Promise<ListedConnection[]> {
-  const stored = await listStoredConnections(slug)
+  const all = await listStoredConnections(slug)
+  const stored = all.filter(({ kind }) => kind !== draftKind)
 
   return stored.map(({ kind, settings, ...connection }) => ({
     ...connection,
@@ -258,23 +313,46 @@ export async function listStoredConnections(
 
   return rows.map(({ domains, _count, ...row }) => ({
     ...row,
-    domains: domains.filter(isLive).map(({ domain }) => domain),
-    trialDomains: domains.filter((row) => !isLive(row)).map(({ domain }) => domain),
+    ...divideDomains(domains),
     users: _count.identities,
   }))
+}
+
+/** Returns the connection with a slug, enabled or not. Null without one, or for a draft. */
+export async function findUncounted(slug: string): Promise<UncountedConnection | null> {
+  const row = await prisma().connection.findUnique({
+    where: { slug },
+    include: { domains: { orderBy: { domain: 'asc' } } },
+  })
+  if (!row || row.kind === draftKind) return null
+
+  const { kind, settings, domains, ...connection } = row
+  return {
+    ...connection,
+    ...divideDomains(domains),
+    settings: parseSettings(slug, { ...(settings as object), kind }),
+  }
+}
+
+function divideDomains(domains: { domain: string; liveSince: Date | null }[]) {
+  return {
+    domains: domains.filter(isLive).map(({ domain }) => domain),
+    trialDomains: domains.filter((row) => !isLive(row)).map(({ domain }) => domain),
+  }
 }
 
 function isLive({ liveSince }: { liveSince: Date | null }): boolean {
   return liveSince !== null
 }
 
-/** Allows users to sign in through a connection again. */
-export async function enableConnection({
-  id,
-}: Pick<ListedConnection, 'id'>): Promise<void> {
+/**
+ * Allows users to sign in through a connection again. Throws UsageError if `before` is
+ * outdated, because the holder of a setup link may have entered other values.
+ */
+export async function enableConnection(before: ListedConnection): Promise<void> {
   await transaction(async (tx) => {
-    await tx.connection.updateMany({ where: { id }, data: { disabledAt: null } })
-    await writeEvent(tx, 'connection_enabled', { connectionId: id })
+    await changeRow(tx, before, { disabledAt: null })
+    await writeEvent(tx, 'connection_enabled', { connectionId: before.id })
   })
 }
 

@@ -57,6 +57,10 @@ export function explainOtherIssuer(
   ].join('\n')
 }
 
+/** What is shown about a connection whose values came from a setup link. */
+export const publicOnlyLine =
+  'entered with a setup link: our requests lead to public addresses only'
+
 /** The label of a connection's button, as an operator enters it. */
 export const NewConnectionName = z
   .string()

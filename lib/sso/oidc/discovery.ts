@@ -1,6 +1,11 @@
 import type { ClientAuth, CustomFetch, ServerMetadata } from 'openid-client'
 import { log } from '../../log/log'
-import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
+import {
+  AddressRejected,
+  fetchBounded,
+  type RequestOptions,
+  ResponseRejected,
+} from '../../outgoing'
 import { clockToleranceSeconds } from '../clock'
 import type { OidcConnection } from '../connection'
 import { SignInRejected } from '../rejection'
@@ -109,7 +114,7 @@ export async function discover(connection: OidcConnection) {
       {
         execute: extensions,
         timeout: timeoutSeconds,
-        [client.customFetch]: fetchFromProvider(maxMetadataBytes),
+        [client.customFetch]: fetchFromProvider(connection, maxMetadataBytes),
       },
     )
 
@@ -201,7 +206,7 @@ function fetchAfterDiscovery(
   connection: OidcConnection,
   metadata: ServerMetadata,
 ): CustomFetch {
-  const fetchResponse = fetchFromProvider(maxResponseBytes)
+  const fetchResponse = fetchFromProvider(connection, maxResponseBytes)
   const { href: tokenUrl } = new URL(metadata.token_endpoint!)
 
   return async (url, options) => {
@@ -218,20 +223,21 @@ function fetchAfterDiscovery(
  * day. Throws SignInRejected.
  */
 async function fetchKeys(
-  { id, slug }: OidcConnection,
+  { id, slug, settings }: OidcConnection,
   url: string,
   options: RequestOptions,
 ): Promise<Response> {
   const name = `${id} ${url}`
   const copy = keyCopies.get(name)
   const isUsable = copy && performance.now() < copy.fetchedAt + staleMs
+  const publicOnly = settings.publicOnly ?? false
   const signals = [options.signal]
   if (isUsable) signals.push(AbortSignal.timeout(renewedKeysTimeoutMs))
 
   try {
     const response = await fetchBounded(
       url,
-      { ...options, signal: AbortSignal.any(signals) },
+      { ...options, publicOnly, signal: AbortSignal.any(signals) },
       maxKeysBytes,
     )
 
@@ -246,10 +252,11 @@ async function fetchKeys(
 
     return new Response(body, response)
   } catch (error) {
+    const check = error instanceof AddressRejected ? 'provider_address' : 'provider_keys'
     const rejection =
       error instanceof SignInRejected
         ? error
-        : new SignInRejected('provider_keys', 'temporarily_unavailable', error)
+        : new SignInRejected(check, 'temporarily_unavailable', error)
     if (!isUsable) throw rejection
 
     const failed = { connection: slug, check: rejection.check }
@@ -285,20 +292,25 @@ const unreadResponses = {
   encoding: 'provider_response_encoding',
 }
 
-function fetchFromProvider(maxBytes: number): CustomFetch {
+function fetchFromProvider({ settings }: OidcConnection, maxBytes: number): CustomFetch {
+  const publicOnly = settings.publicOnly ?? false
+
   return async (url, options) => {
     try {
-      return await fetchBounded(url, options as RequestOptions, maxBytes)
+      const sent = { ...(options as RequestOptions), publicOnly }
+      return await fetchBounded(url, sent, maxBytes)
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') throw error
 
-      const check =
-        error instanceof ResponseRejected
-          ? unreadResponses[error.reason]
-          : 'provider_unreachable'
+      const check = findFetchCheck(error)
       throw new SignInRejected(check, 'temporarily_unavailable', error)
     }
   }
+}
+
+function findFetchCheck(error: unknown): string {
+  if (error instanceof ResponseRejected) return unreadResponses[error.reason]
+  return error instanceof AddressRejected ? 'provider_address' : 'provider_unreachable'
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ProviderUrl, readHost } from '../urls'
+import { ProviderUrl, publicOnly, readHost } from '../urls'
 
 const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad' // the tenant of all personal Microsoft accounts
 
@@ -60,6 +60,7 @@ export const OidcSettings = z
     requireVerified: z.boolean().optional(),
     // what the provider needs in the authorization request, by name
     authorizationParameters: authorizationParameters.optional(),
+    publicOnly,
   })
   .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],
@@ -124,7 +125,7 @@ export function isGoogle(issuer: string): boolean {
  * Whether an Entra issuer names one tenant by its ID. Other issuers (`common`,
  * `//%63ommon`) may serve several.
  */
-function namesTenant(issuer: string): boolean {
+export function namesTenant(issuer: string): boolean {
   const tenant =
     new URL(issuer).pathname.split('/').find((segment) => segment !== '') ?? ''
   return z.guid().safeParse(tenant).success && tenant.toLowerCase() !== personalTenant

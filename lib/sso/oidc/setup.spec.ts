@@ -273,3 +273,17 @@ test.each([
     )
   },
 )
+
+test('an issuer from a setup link leads to public addresses only, until an operator names it', async () => {
+  const stored = {
+    kind: 'oidc' as const,
+    issuer: good.issuer,
+    clientId: 'x',
+    publicOnly: true as const,
+  }
+  const update = async (flags: Flags) =>
+    (await oidc.add.settingsFrom({ slug: 'acme', domains: [], stored }, flags, secret))
+      .settings
+  expect(await update({ 'token-auth': 'post' })).toMatchObject({ publicOnly: true })
+  expect(await update({ issuer: good.issuer })).not.toHaveProperty('publicOnly')
+})

@@ -3,7 +3,11 @@ import { toAsciiDomain } from '../../contract/email-address'
 import { newSecret } from '../../crypto/token'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
-import { checkEntered, explainOtherIssuer } from '../manage/settings-as-entered'
+import {
+  checkEntered,
+  explainOtherIssuer,
+  publicOnlyLine,
+} from '../manage/settings-as-entered'
 import type { Flags, ProviderSetup } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { ssoUrl } from '../urls'
@@ -31,6 +35,8 @@ const describe: OidcSetup['describe'] = ({ slug, settings }) => {
     lines.push('email address: only with email_verified: true')
   for (const [name, value] of Object.entries(settings.authorizationParameters ?? {}))
     lines.push(`authorization parameter: ${name}=${value}`)
+
+  if (settings.publicOnly) lines.push(publicOnlyLine)
 
   return {
     settings: lines,
@@ -65,6 +71,8 @@ const advice: Partial<Record<string, string>> = {
   provider_timeout: 'The provider did not respond within 5 seconds.',
   provider_unreachable:
     'The provider can’t be reached from here: check the URL, DNS, the firewall, the proxy and the certificate.',
+  provider_address:
+    'The host has no public address. A setup link entered it, so requests lead to public addresses only. To allow it: npm run connections -- update SLUG --issuer ISSUER',
   provider_response_size: 'The metadata has more than 32 KiB.',
   provider_response_encoding:
     'The provider compresses its responses, although the request accepts none that are.',
@@ -73,9 +81,7 @@ const advice: Partial<Record<string, string>> = {
 
 const check: OidcSetup['check'] = async (connection) => {
   try {
-    const { metadata, configuration } = await discover(connection)
-    await checkKeys(connection, metadata)
-    const outcome = await sendTestGrant(connection, configuration)
+    const { metadata, outcome } = await probeProvider(connection)
     const names = `the provider responds, and names itself ${metadata.issuer}.`
     const isAccepted = outcome === 'token_invalid_grant'
 
@@ -92,6 +98,19 @@ const check: OidcSetup['check'] = async (connection) => {
       `${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`,
     )
   }
+}
+
+/**
+ * Sends the requests of a sign-in that need no user. Returns the metadata, and the check
+ * that an invalid code failed. Throws SignInRejected.
+ */
+export async function probeProvider(
+  connection: OidcConnection,
+): Promise<{ metadata: ServerMetadata; outcome: string }> {
+  const { metadata, configuration } = await discover(connection)
+  await checkKeys(connection, metadata)
+
+  return { metadata, outcome: await sendTestGrant(connection, configuration) }
 }
 
 // Keycloak sends the second one for a wrong secret.
@@ -123,7 +142,8 @@ async function sendTestGrant(
   return 'token_response'
 }
 
-function findProblems(
+/** Returns what may prevent sign-ins, although the provider responds. */
+export function findProblems(
   { emailClaim }: OidcSettings,
   metadata: ServerMetadata,
   outcome: string,
@@ -268,6 +288,8 @@ function readSettings(
     tokenAuth: readText('token-auth')?.toLowerCase() ?? stored?.tokenAuth,
     emailClaim: readText('email-claim') ?? stored?.emailClaim,
     trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
+    // operators may name a provider in their own network
+    publicOnly: flags.issuer === undefined ? stored?.publicOnly : undefined,
     requireVerified: (flags['require-verified'] ?? stored?.requireVerified) || undefined,
     authorizationParameters: readParameters(
       [flags['authorization-parameter'] ?? []].flat().map(String),

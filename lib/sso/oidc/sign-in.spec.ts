@@ -694,6 +694,23 @@ test('rejects a provider that can’t be reached', async () => {
   expect(outcome).toEqual(['provider_unreachable', 'temporarily_unavailable'])
 })
 
+test('sends no request to a private address for a connection that a setup link entered', async () => {
+  const elsewhere = 'http://10.255.255.1:9'
+  const connection = await connect({ publicOnly: true })
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+
+  for (const endpoint of ['token_endpoint', 'jwks_uri']) {
+    provider.behavior = metadata({ [endpoint]: `${elsewhere}/internal` })
+    const outcome = await outcomeOf(signIn(await connect({ publicOnly: true })))
+    expect(outcome, endpoint).toEqual(['provider_address', 'temporarily_unavailable'])
+  }
+
+  const outcome = await outcomeOf(
+    signIn(await connect({ issuer: elsewhere, publicOnly: true })),
+  )
+  expect(outcome).toEqual(['provider_address', 'temporarily_unavailable'])
+})
+
 test('sends the client secret only to its own issuer, for its own connection and client', async () => {
   const connection = await connect()
   const { settings } = connection

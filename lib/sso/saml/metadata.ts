@@ -1,11 +1,31 @@
 import type { SamlConnection } from '../connection'
 import { ssoUrl } from '../urls'
 import { keyCiphers } from './encryption'
-import type { PublicSettings } from './settings'
+import type { PublicSettings, SamlSettings } from './settings'
 
 /** Returns the settings for our metadata. Decrypts no secret. */
-export function readPublicSettings({ slug, settings }: SamlConnection): PublicSettings {
+export function readPublicSettings({
+  slug,
+  settings,
+}: SamlConnection): SamlSettings & PublicSettings {
   return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
+}
+
+/** Returns what our metadata shows while the provider of a connection is not known. */
+export function describeService({
+  slug,
+  certificate,
+}: {
+  slug: string
+  certificate: string
+}): PublicSettings {
+  return {
+    entityId: ssoUrl(slug, 'metadata'),
+    acsUrl: ssoUrl(slug, 'acs'),
+    certificate,
+    signed: 'either',
+    signRequests: false,
+  }
 }
 
 /**

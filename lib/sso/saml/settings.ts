@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ProviderUrl } from '../urls'
+import { ProviderUrl, publicOnly } from '../urls'
 
 const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----') // PEM
 
@@ -18,18 +18,23 @@ export const SamlSettings = z.strictObject({
   // the format of the NameID that our requests name
   nameIdFormat: z.enum(['persistent', 'emailAddress']).optional(),
   emailAttribute: z.string().min(1).max(255).optional(), // if it is not a common one
+  publicOnly,
 })
 
 export type SamlSettings = z.output<typeof SamlSettings>
 
 /** The settings that our metadata shows. */
-export type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
+export type PublicSettings = Pick<
+  SamlSettings,
+  'certificate' | 'nextCertificate' | 'signed' | 'signRequests'
+> & { entityId: string; acsUrl: string }
 
 /**
  * All settings, with our private keys (PEM). During a rotation, the next key decrypts
  * too.
  */
-export type ServiceProviderSettings = PublicSettings & {
-  privateKey: string
-  nextPrivateKey?: string | undefined
-}
+export type ServiceProviderSettings = SamlSettings &
+  PublicSettings & {
+    privateKey: string
+    nextPrivateKey?: string | undefined
+  }

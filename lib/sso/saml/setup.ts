@@ -2,7 +2,11 @@ import { newSecret } from '../../crypto/token'
 import { sendRequest } from '../../outgoing'
 import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'
-import { checkEntered, explainOtherIssuer } from '../manage/settings-as-entered'
+import {
+  checkEntered,
+  explainOtherIssuer,
+  publicOnlyLine,
+} from '../manage/settings-as-entered'
 import type { Entered, Flags, ProviderSetup } from '../provider'
 import { SignInRejected } from '../rejection'
 import { decryptSecrets, type Secrets } from '../secrets'
@@ -31,6 +35,7 @@ const describe: SamlSetup['describe'] = ({ slug, settings }) => ({
     ...(settings.nextCertificate
       ? [`our next certificate ${describeCertificate(settings.nextCertificate)}`]
       : []),
+    ...(settings.publicOnly ? [publicOnlyLine] : []),
   ],
   entries: {
     'entity ID, metadata URL': ssoUrl(slug, 'metadata'),
@@ -57,6 +62,7 @@ const check: SamlSetup['check'] = async (connection) => {
 
     const { statusCode, body } = await sendRequest(url, {
       signal: AbortSignal.timeout(timeoutMs),
+      publicOnly: connection.settings.publicOnly ?? false,
     })
     body.on('error', () => {}).destroy() // only the status is used
 
@@ -156,6 +162,7 @@ const add: SamlSetup['add'] = {
       issuer,
       ssoUrl,
       certificates,
+      publicOnly: undefined, // operators may name a provider in their own network
     })
 
     const kept = certificates.filter((pem) => stored?.certificates.includes(pem))

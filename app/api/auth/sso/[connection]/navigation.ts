@@ -200,7 +200,7 @@ async function claim(
     }
 
     const { showRejection } = await import('./test-sign-in')
-    return showRejection(connection, rejection, addToLog, response)
+    return showRejection(connection, rejection, addToLog, { response })
   }
 }
 

@@ -1,55 +1,96 @@
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { plainPage } from '@/lib/brand/plain-page'
+import {
+  copyableValue,
+  copyScript,
+  showValue as value,
+  valueStyles,
+} from '@/lib/brand/values'
+import { env } from '@/lib/settings/env'
 import { explainCheck } from '@/lib/sso/check-meanings'
 import { advice } from '@/lib/sso/rejection'
+import { explainToHolder, showsWorking } from '@/lib/sso/setup/check-meanings'
 import type { Report } from '@/lib/sso/test-sign-in'
 import { textsIn } from '@/lib/texts/language'
 
 const maxValues = 100
-const maxCharacters = 500
 const noticeableSeconds = 60
 
-const styles = `
+const styles = `${valueStyles}
 body{max-width:46rem}
-h2{margin:1.5rem 0 .5rem;font-size:1.125rem}
-h3{margin:1rem 0 .25rem;font-size:1rem}
-ol,dl{margin:0;padding:0;list-style:none}
-dt{margin-block-start:.5rem;color:var(--ink-soft)}
-dd{margin:0;white-space:pre-wrap}
-code,dd{overflow-wrap:anywhere}
-.failed{font-weight:600}
-button{min-height:2.75rem;margin-block-start:.25rem;padding:0 1rem;border:1px solid var(--line);border-radius:var(--radius);\
-font:inherit;color:inherit;background:none;cursor:pointer}
-button:focus-visible{outline:3px solid var(--accent-text);outline-offset:2px}`
-
-// without scripts, the buttons stay hidden, and the values can be selected
-const copyScript = `for (const button of document.querySelectorAll('button')) {
-  button.hidden = false
-  button.onclick = async () => {
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent)
-    button.textContent = 'Copied'
-  }
-}`
+.failed{font-weight:600}`
 
 /**
  * Returns the page with the report of a test sign-in. Every value from the provider is
- * escaped text. English only, because operators read it.
+ * escaped text. English only, because operators and the holders of setup links read it.
+ * `isSetup`: a setup link began the test, so its holder reads the page.
  */
-export function reportPage(report: Report, nonce: string): string {
+export function reportPage(report: Report, nonce: string, isSetup = false): string {
   const main = [
-    `<p>This was a test of ${value(report.slug)}. Nobody was signed in, and nothing that the provider sent is stored.</p>`,
-    outcome(report),
-    checks(report),
+    ...(isSetup ? introduceSetup(report) : introduce(report)),
+    checks(report, isSetup),
     account(report),
     expected(report),
     received(report),
     `<script nonce="${nonce}">${copyScript}</script>`,
   ]
 
-  const isRejected = 'check' in report.outcome
-  const title = isRejected ? 'The sign-in would be rejected' : 'The sign-in would work'
+  const title = chooseTitle(report, isSetup)
 
   return plainPage(textsIn('en'), nonce, title, main.join(''), styles)
+}
+
+function chooseTitle({ outcome }: Report, isSetup: boolean): string {
+  if ('decision' in outcome) return 'The sign-in would work'
+  if (isSetup && showsWorking(outcome.check)) return 'The connection works'
+
+  return 'The sign-in would be rejected'
+}
+
+function introduce(report: Report): string[] {
+  const intro = `<p>This was a test of ${value(report.slug)}. Nobody was signed in, and nothing that the provider sent is stored.</p>`
+  return [intro, outcome(report)]
+}
+
+/** The holder of a setup link knows neither our commands nor the slug. */
+function introduceSetup({ outcome, account }: Report): string[] {
+  const isStored = 'decision' in outcome || showsWorking(outcome.check)
+  const stored = isStored ? 'only the email address of this account' : 'nothing'
+  const isFailed = 'check' in outcome && !isStored
+  const next = isFailed ? 'correct the values or test again' : 'go on with the setup'
+
+  return [
+    `<p>This was a test. Nobody was signed in, and ${stored} is stored.</p>`,
+    ...describeSetupOutcome(outcome, account),
+    `<p>To ${next}, close this tab, or open <a href="/setup">the setup page</a>.</p>`,
+  ]
+}
+
+function describeSetupOutcome(
+  outcome: Report['outcome'],
+  account: Report['account'],
+): string[] {
+  const app = value(env().APP_NAME)
+  if ('decision' in outcome) {
+    const asNew = outcome.decision === 'create' ? ', as a new user' : ''
+    return [
+      `<p><strong>${value(outcome.email)} could sign in to ${app} with this account${asNew}.</strong></p>`,
+    ]
+  }
+
+  const { check } = outcome
+  const meaning = `<p>${escapeHtml(explainToHolder(check))}</p>`
+  if (!showsWorking(check)) return [nameCheck(check), meaning]
+
+  const email = value(account!.email!)
+  return [
+    `<p><strong>Everything that your provider sent is right, for ${email}.</strong></p>`,
+    meaning,
+  ]
+}
+
+function nameCheck(check: string): string {
+  return `<p><strong>Check: <code>${escapeHtml(check)}</code></strong></p>`
 }
 
 /** Returns the page for a link that can't start a test. */
@@ -67,15 +108,6 @@ export function invalidTestPage(slug: string, nonce: string): string {
   )
 }
 
-/** Returns text from outside as HTML, without characters that change how it is shown. */
-function value(text: string): string {
-  const shown = [...text].slice(0, maxCharacters).join('')
-  const rest = shown.length < text.length ? ' …' : ''
-  const visible = shown.replace(/[^\P{C}\n\t]/gu, '\uFFFD')
-
-  return `<bdi translate="no">${escapeHtml(visible)}${rest}</bdi>`
-}
-
 const decisions = {
   known: (email: string) => `Would sign in ${value(email)} (linked).`,
   link: (email: string) => `Would link ${value(email)} to this account, and sign in.`,
@@ -90,13 +122,15 @@ function outcome({ outcome }: Report): string {
   const meaning = explainCheck(check) ?? ''
   const remedy = advice[check] ? `<p>${escapeHtml(advice[check])}</p>` : ''
 
-  return `<p><strong>Check: <code>${escapeHtml(check)}</code></strong></p><p>${escapeHtml(meaning)}</p>${remedy}`
+  return `${nameCheck(check)}<p>${escapeHtml(meaning)}</p>${remedy}`
 }
 
-function checks({ steps, aheadSeconds }: Report): string {
+function checks({ steps, aheadSeconds, outcome }: Report, isSetup: boolean): string {
+  const works = isSetup && 'check' in outcome && showsWorking(outcome.check)
   const items = steps.map(({ label, state }) => {
-    const style = state === 'failed' ? ' class="failed"' : ''
-    return `<li${style}>${escapeHtml(label)}: ${state}</li>`
+    if (state !== 'failed') return `<li>${escapeHtml(label)}: ${state}</li>`
+    if (works) return `<li>${escapeHtml(label)}: not yet</li>`
+    return `<li class="failed">${escapeHtml(label)}: failed</li>`
   })
 
   return `<h2>Checks</h2><ol>${items.join('')}</ol>${clock(aheadSeconds)}`
@@ -146,7 +180,7 @@ function expected({ expected }: Report): string {
     const sent = received.slice(0, 10).map((each) => `<dd>${value(each)}</dd>`)
 
     return `<h3>${escapeHtml(name)}</h3>
-<dl><dt>ours</dt><dd><span>${value(ours)}</span> <button type="button" hidden>Copy</button></dd>
+<dl><dt>ours</dt><dd>${copyableValue(ours)}</dd>
 <dt>received${mark}</dt>${sent.join('') || '<dd>nothing</dd>'}</dl>`
   })
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { showPlainPage } from '@/app/api/auth/substitute'
+import { addToOrigin } from '@/lib/event/origin'
 import type { AddToLog } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log/log'
 import { type ClaimedAttempt, startAttempt } from '@/lib/sso/attempt'
@@ -10,21 +11,27 @@ import { createTestCookie } from '@/lib/sso/test-link'
 import { type Report, reportRejection, testSignIn } from '@/lib/sso/test-sign-in'
 import { invalidTestPage, reportPage } from './report-page'
 
-type Test = { connection: Connection; provider: ProviderSignIn; addToLog: AddToLog }
+type Test = {
+  connection: Connection
+  provider: ProviderSignIn
+  addToLog: AddToLog
+  /** The setup link that begins the test, if any. */
+  setupLinkId?: string
+}
 
 /**
  * Starts a test sign-in. Returns the URL of the provider, or a page that explains why the
  * test can't start. The test has a browser ID of its own, and sets only its cookie.
  */
 export async function startTest(
-  { connection, provider, addToLog }: Test,
+  { connection, provider, addToLog, setupLinkId }: Test,
   setCookies: (values: string[]) => void,
 ): Promise<string | Response> {
   addToLog({ try: true })
 
   try {
     const { browser, cookie } = createTestCookie(connection)
-    const secrets = await startAttempt(connection, browser, null, true)
+    const secrets = await startAttempt(connection, browser, null, true, setupLinkId)
     const url = await provider.authorize(connection, secrets, null)
     setCookies([cookie])
 
@@ -38,7 +45,8 @@ export async function startTest(
         ? thrown
         : new SignInRejected('internal', 'unavailable')
 
-    return showRejection(connection, rejection, addToLog)
+    const isSetup = setupLinkId !== undefined
+    return showRejection(connection, rejection, addToLog, { isSetup })
   }
 }
 
@@ -49,14 +57,20 @@ export async function finishTest(
   claimed: ClaimedAttempt,
 ): Promise<Response> {
   const { issuer } = connection.settings
+  const isSetup = claimed.setupLinkId !== null
   if (claimed.issuer !== null && claimed.issuer !== issuer) {
     const changed = new SignInRejected('connection_changed', 'attempt_invalid')
-    return showRejection(connection, changed, addToLog)
+    return showRejection(connection, changed, addToLog, { isSetup })
+  }
+
+  if (isSetup) {
+    addToLog({ setup: 'tested' })
+    addToOrigin({ actor: 'setup-link', connectionId: connection.id })
   }
 
   const report = await testSignIn(connection, provider, response, claimed)
 
-  return show(report, addToLog)
+  return show(report, addToLog, isSetup)
 }
 
 /** Returns the page of a test that failed before its response could be verified. */
@@ -64,17 +78,18 @@ export async function showRejection(
   connection: Connection,
   rejection: SignInRejected,
   addToLog: AddToLog,
-  response?: URLSearchParams,
+  { response, isSetup = false }: { response?: URLSearchParams; isSetup?: boolean } = {},
 ): Promise<Response> {
-  return show(await reportRejection(connection, rejection, response), addToLog)
+  const report = await reportRejection(connection, rejection, response)
+  return show(report, addToLog, isSetup)
 }
 
-function show(report: Report, addToLog: AddToLog): Response {
+function show(report: Report, addToLog: AddToLog, isSetup: boolean): Response {
   const { outcome } = report
   addToLog({ try: true, ...('check' in outcome && { check: outcome.check }) })
 
   const nonce = randomBytes(16).toString('base64')
-  return showPlainPage(reportPage(report, nonce), nonce)
+  return showPlainPage(reportPage(report, nonce, isSetup), nonce)
 }
 
 /** Returns the page for a link that is invalid or has expired. */
