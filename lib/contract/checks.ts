@@ -85,6 +85,7 @@ export const checks = [
   'session_unknown',
   'session_ended',
   'session_expired',
+  'session_idle',
   'session_changed',
   'parent_ended',
   'not_renewable',

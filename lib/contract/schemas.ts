@@ -171,9 +171,10 @@ function success<Shape extends z.ZodRawShape>(shape: Shape) {
 
 export const SessionTokensResponse = success({
   token: jwt.describe(
-    `The session JWT (ES256), valid for ${lifetimes.sessionToken / hour} hours, but not longer than its session.\n` +
-      'Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +
-      '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176)\n' +
+    `The session JWT (ES256), valid for ${lifetimes.sessionToken / hour} hours, but not longer than its session\n` +
+      'or than half of `SESSION_IDLE_MINUTES`. Claims: `iss`, `aud`, `sub` (the user), `sid`\n' +
+      '(the session), `jti`, `iat`, `exp`, `auth_time` (when the user signed in), `email`,\n' +
+      '`amr` (how the user signed in, RFC 8176)\n' +
       'if that is known, and, after a sign-in through an identity provider, `connection`\n' +
       '(its slug).',
   ),

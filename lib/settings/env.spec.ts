@@ -600,6 +600,8 @@ test('numbers, flags and choices have sentences of their own', () => {
     ['CORNER_RADIUS', '25', 'must be a number from 0 to 24'],
     ['CORNER_RADIUS', '4px', 'must be a number from 0 to 24'],
     ['SECOND_FACTOR', 'yes', 'must be true or false'],
+    ['SESSION_IDLE_MINUTES', '29', 'must be a whole number from 30 to 10080'],
+    ['SESSION_IDLE_MINUTES', '10081', 'must be a whole number from 30 to 10080'],
     ['METRICS_PORT', '0', 'must be a whole number from 1 to 65535'],
     ['METRICS_PORT', '3000', 'must not be the port of the server (PORT)'],
     ['METRICS_HOST', 'http://localhost', 'must be an IPv4 address or a host name'],

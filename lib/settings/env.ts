@@ -217,6 +217,7 @@ const Settings = z.object({
   VERCEL: z.string().optional(),
   PASSWORD_SIGN_IN: flag.default(false),
   SECOND_FACTOR: flag.default(false),
+  SESSION_IDLE_MINUTES: wholeNumber(30, 10_080).optional(),
   SCIM: flag.default(false),
   PASSKEYS: flag.default(false),
   PASSKEY_DOMAIN: z
