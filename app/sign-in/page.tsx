@@ -48,7 +48,10 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
   const challenged = isStart
     ? await lookUp('a challenge', findBrowserChallenge(await headers()))
     : null
-  if (challenged) return <SecondFactor {...properties} {...challenged} />
+  if (challenged) {
+    const { challenge, user } = challenged
+    return <SecondFactor {...properties} {...{ challenge }} email={user.email} />
+  }
 
   const session = isStart
     ? await lookUp('a session', findBrowserSession(await headers()))

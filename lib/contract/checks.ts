@@ -101,6 +101,7 @@ export const checks = [
   'factor_locked',
   'factor_on',
   'factor_off',
+  'factor_missing',
 
   // a passkey
   'passkey_format',

@@ -60,14 +60,14 @@ function listNames(): string[] {
     const {
       passwords = PASSWORD_SIGN_IN,
       mail = sendsMail(),
-      secondFactor = SECOND_FACTOR,
+      secondFactor = Boolean(SECOND_FACTOR),
       passkeys = PASSKEYS,
     } = state
 
     return (
       passwords === PASSWORD_SIGN_IN &&
       mail === sendsMail() &&
-      secondFactor === SECOND_FACTOR &&
+      secondFactor === Boolean(SECOND_FACTOR) &&
       passkeys === PASSKEYS
     )
   })

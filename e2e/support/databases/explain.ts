@@ -264,7 +264,8 @@ async function usePasskey(userId: string): Promise<void> {
   const { options } = await startRegistration(session)
   const passkey = newPasskey(userId)
   const credential = register(passkey, options.challenge, origin)
-  const { id: passkeyId } = await addPasskey(session, credential, caller)
+  const { passkey: added } = await addPasskey(session, credential, caller)
+  const passkeyId = added.id
   await addPasskey(session, credential, caller) // is repeated
   await listPasskeys(userId)
   await findSignals(userId)
