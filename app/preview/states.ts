@@ -57,9 +57,9 @@ export type State = {
   prompt?: string
   /**
    * The user who is signed in: with a password, without one, at the second step of
-   * /sign-in, or with passkeys.
+   * /sign-in, with passkeys, or at that step with passkeys and recovery codes.
    */
-  signedIn?: 'password' | 'sso' | 'factor' | 'passkey'
+  signedIn?: 'password' | 'sso' | 'factor' | 'passkey' | 'passkeyFactor'
 }
 
 const forgotTitle = 'Reset your password'
@@ -245,6 +245,11 @@ export const states: Record<string, State> = {
 
   'second factor: code': factorStep([]),
   'second factor: recovery code': factorStep([['press', '.link']]),
+  'second factor: passkey or recovery code': {
+    ...factorStep([['see', '.passkey button']]),
+    passkeys: true,
+    signedIn: 'passkeyFactor',
+  },
   'second factor: wrong': factorSent(
     invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'),
     '#code-error',
@@ -378,6 +383,10 @@ export const states: Record<string, State> = {
   'account: outcome unknown': newPasswordSent('lost', '.banner'),
   'account: no password': account('', 'sso'),
   'account: second factor': account('', 'factor'),
+  'account: second factor is a passkey': {
+    ...account('', 'passkeyFactor'),
+    passkeys: true,
+  },
   'account: passkeys': { ...passkeyPage(''), title: 'Your account' },
   'account: passkeys, opened': {
     ...passkeyPage(''),

@@ -35,6 +35,7 @@ export default async function PasskeyOffer({
   return (
     <AddPasskey
       {...{ texts: pageTexts, options }}
+      email={session.email}
       title={passkey.offerTitle}
       intro={device === undefined ? passkey.what : passkey.otherDevice}
       doneUrl={destination}

@@ -147,11 +147,12 @@ async function signInReader(by: NonNullable<State['signedIn']>): Promise<string>
   const id = await findReaderId()
   await signOutUser(id)
   const hash = by === 'sso' ? null : 'x'
-  const enabledAt = by === 'factor' ? new Date() : null
+  const enabledAt = by === 'factor' || by === 'passkeyFactor' ? new Date() : null
   await prisma().$executeRaw`
     UPDATE users SET password_hash = ${hash}, second_factor_at = ${enabledAt} WHERE id = ${id}`
 
-  await storePasskeys(id, by === 'passkey')
+  await storeApp(id, by === 'factor')
+  await storePasskeys(id, by === 'passkey' || by === 'passkeyFactor')
 
   const tokens: string[] = []
   const refreshTokens: string[] = []
@@ -171,6 +172,15 @@ async function signInReader(by: NonNullable<State['signedIn']>): Promise<string>
 
   const { challenge } = makeChallenge((await findFactor(id))!)
   return `${session}; challenge=${challenge}`
+}
+
+/** Stores an authenticator app of the previews' user, whose codes nobody has, or none. */
+async function storeApp(userId: string, isWanted: boolean): Promise<void> {
+  await prisma().secondFactor.deleteMany({ where: { userId } })
+  if (isWanted)
+    await prisma().secondFactor.create({
+      data: { userId, encryptedSecret: 'x', lastStep: 0 },
+    })
 }
 
 /** Replaces the passkeys of the previews' user by two, or by none. */
