@@ -22,11 +22,11 @@ import {
   test,
 } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { allFeatures } from '../support/servers/settings'
+import { requiredFactor } from '../support/servers/settings'
 
 let server: TestServer
 test.beforeAll(async ({ serverWith }) => {
-  server = await serverWith({ ...allFeatures, SECOND_FACTOR: 'required' })
+  server = await serverWith(requiredFactor)
 })
 
 const texts = en('Dashboard', 8)

@@ -61,6 +61,7 @@ function listNames(): string[] {
       passwords = PASSWORD_SIGN_IN,
       mail = sendsMail(),
       secondFactor = Boolean(SECOND_FACTOR),
+      required = SECOND_FACTOR === 'required',
       passkeys = PASSKEYS,
     } = state
 
@@ -68,6 +69,7 @@ function listNames(): string[] {
       passwords === PASSWORD_SIGN_IN &&
       mail === sendsMail() &&
       secondFactor === Boolean(SECOND_FACTOR) &&
+      required === (SECOND_FACTOR === 'required') &&
       passkeys === PASSKEYS
     )
   })
@@ -163,12 +165,12 @@ async function signInReader(by: NonNullable<State['signedIn']>): Promise<string>
     refreshTokens.push(opened.refreshToken)
   }
 
-  // as after a sign-in with a password, which may add passkeys
+  // as after a sign-in with a passkey, which may add others
   if (by === 'passkey')
-    await prisma()
-      .$executeRaw`UPDATE sessions SET method = 'password' WHERE user_id = ${id}`
+    await prisma().$executeRaw`
+      UPDATE sessions SET method = 'passkey', amr = '{pop,user,mfa}' WHERE user_id = ${id}`
   const session = `session=${tokens[0]}; refresh=${refreshTokens[0]}`
-  if (!enabledAt) return session
+  if (by === 'sso') return session
 
   const { challenge } = makeChallenge((await findFactor(id))!)
   return `${session}; challenge=${challenge}`
