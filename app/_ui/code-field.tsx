@@ -9,14 +9,22 @@ type Properties = {
   texts: Texts['secondFactor']
   prefix: string
   orRecoveryCode?: boolean
+  /** What the field asks for, at first if the user can choose. By default, a code. */
+  first?: 'code' | 'recoveryCode'
 }
 
 /**
  * A field for a code of the authenticator app, or for a recovery code. `name` is the name
  * of the request field.
  */
-export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
-  const [name, setName] = useState<'code' | 'recoveryCode'>('code')
+export function CodeField({
+  form,
+  texts,
+  prefix,
+  orRecoveryCode,
+  first = 'code',
+}: Properties) {
+  const [name, setName] = useState(first)
   const isCode = name === 'code'
 
   const exchange = () => {

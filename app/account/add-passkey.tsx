@@ -39,6 +39,7 @@ export function signInAgainUrl(next: string): string {
 export function AddPasskey({
   texts: { app, account, language, passkey, shared },
   options,
+  email,
   title = passkey.addTitle,
   intro = passkey.what,
   doneUrl = '/account?done=passkeyAdded',
@@ -47,11 +48,12 @@ export function AddPasskey({
 }: {
   texts: Texts
   options: Registration['options']
+  email: string
 } & Partial<
-  Pick<
-    React.ComponentProps<typeof PasskeyStep>,
-    'title' | 'intro' | 'doneUrl' | 'leave' | 'isOffer'
-  >
+  Pick<React.ComponentProps<typeof PasskeyStep>, 'title' | 'doneUrl' | 'isOffer'> & {
+    intro: string
+    leave: { url: string; label: string }
+  }
 >) {
   return (
     <NeedsScript
@@ -60,8 +62,11 @@ export function AddPasskey({
       fallback={isOffer ? <Actions links={[[leave.url, shared.goOn]]} /> : undefined}
     >
       <PasskeyStep
-        {...{ app, language, shared, title, intro, options, doneUrl, leave, isOffer }}
+        {...{ app, language, shared, email, title, options }}
+        {...{ doneUrl, leave, isOffer }}
+        intro={<p>{intro}</p>}
         texts={{ ...account.factor, ...passkey }}
+        factorTexts={account.factor}
         paths={{
           options: routes.startPasskey.path,
           add: routes.addPasskey.path,
@@ -72,15 +77,23 @@ export function AddPasskey({
   )
 }
 
-/** What a user sees who has signed in too long ago to add a passkey. */
-export function SignInAgain({ texts }: { texts: Texts }) {
+/** What a user sees who has signed in too long ago for a change. */
+export function SignInAgain({
+  texts,
+  title = texts.passkey.addTitle,
+  next = '/account?change=addPasskey',
+}: {
+  texts: Texts
+  title?: string
+  next?: string
+}) {
   const { app, passkey } = texts
   return (
-    <Screen app={app} title={passkey.addTitle} icon="lock">
+    <Screen app={app} title={title} icon="lock">
       <p>{passkey.againBody}</p>
       <Actions
         links={[
-          [signInAgainUrl('/account?change=addPasskey'), passkey.again],
+          [signInAgainUrl(next), passkey.again],
           ['/account', passkey.back],
         ]}
       />

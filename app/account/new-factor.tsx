@@ -125,7 +125,13 @@ export function RecoveryCodes(
 export function LostRecoveryCodes({
   app,
   texts,
-}: Pick<Properties, 'texts'> & { app: string }) {
+  shared,
+  nextUrl,
+}: Pick<Properties, 'texts' | 'shared'> & {
+  app: string
+  /** Where a user goes on who does not want codes now, if not to the account. */
+  nextUrl?: string | undefined
+}) {
   return (
     <Screen app={app} title={texts.lost} icon="unclear" focus>
       <p>{texts.lostBody}</p>
@@ -133,6 +139,11 @@ export function LostRecoveryCodes({
         <a className="button" href="/account?change=newCodes">
           {texts.actions.newCodes}
         </a>
+        {nextUrl && (
+          <a className="button quiet" href={nextUrl}>
+            {shared.goOn}
+          </a>
+        )}
       </div>
     </Screen>
   )

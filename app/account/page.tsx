@@ -4,12 +4,14 @@ import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/screen'
 import { Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
+import { ApiError } from '@/lib/contract/errors'
 import * as routes from '@/lib/contract/routes'
 import { canChangePassword } from '@/lib/password/change'
 import { findStartedEnrolment } from '@/lib/second-factor/change'
-import { findSecondFactor } from '@/lib/second-factor/find'
+import { findSecondFactor, type OwnFactor } from '@/lib/second-factor/find'
 import { readCookie } from '@/lib/session/cookie'
 import { findSession, type LiveSession } from '@/lib/session/find'
+import { requirePasskeySession } from '@/lib/session/fresh'
 import { listSessions } from '@/lib/session/list'
 import { env, recordsEvents } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
@@ -26,8 +28,6 @@ import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
 import { Sessions } from './sessions'
-
-type Factor = Awaited<ReturnType<typeof findSecondFactor>>
 
 type FormError = React.ComponentProps<typeof PasswordForm>['rejection']
 
@@ -51,6 +51,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     : null
 
   const pageTexts = await texts()
+  const { account, reset, shared } = pageTexts
   const changes = listChanges(factor)
   const chosen = changes.find((each) => each === change)
   if (chosen) {
@@ -58,12 +59,23 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
       chosen === 'setUp'
         ? await lookUp('an enrolment', findStartedEnrolment(session, requestHeaders))
         : null
+    const isProven = await isProvenByPasskey(factor!, requestHeaders)
+    if (chosen === 'newCodes' && !isProven && !hasApp(factor!))
+      return (
+        <SignInAgain
+          texts={pageTexts}
+          title={account.factor.titles.newCodes}
+          next="/account?change=newCodes"
+        />
+      )
+
     return (
       <ChangePage
         texts={pageTexts}
         email={session.email}
         change={chosen}
-        started={started}
+        {...{ started, isProven }}
+        factor={factor!}
       />
     )
   }
@@ -72,12 +84,11 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
     const options = await prepareRegistration(requestHeaders)
     if (options === 'SIGN_IN_AGAIN') return <SignInAgain texts={pageTexts} />
     if (typeof options !== 'string')
-      return <AddPasskey {...{ texts: pageTexts, options }} />
+      return <AddPasskey {...{ texts: pageTexts, options }} email={session.email} />
   }
 
   const passkeys = await lookUpPasskeys(session, done === 'passkeyRemoved')
   const events = await lookUpEvents(session)
-  const { account, reset, shared } = pageTexts
   const locale = readLocale(requestHeaders)
   const rejection =
     readRejection('current', findText(problem, { wrong: account.wrong })) ??
@@ -107,7 +118,13 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
         <Organization tab={tab} texts={pageTexts} />
       )}
       <FactorState {...{ factor, changes, locale }} texts={account.factor} />
-      {passkeys && <Passkeys {...passkeys.list} {...{ locale }} texts={pageTexts} />}
+      {passkeys && (
+        <Passkeys
+          {...{ ...passkeys.list, locale }}
+          texts={pageTexts}
+          setsUpAgain={isRequired() && !(factor && hasApp(factor))}
+        />
+      )}
       {passkeys?.signals && (
         <PasskeySignals
           signals={passkeys.signals}
@@ -171,10 +188,39 @@ function makeRenewalUrl(parameters: Record<string, unknown>): string {
   return `/?${new URLSearchParams({ next: `/account${query}` })}`
 }
 
+const isRequired = () => env().SECOND_FACTOR === 'required'
+const hasApp = ({ methods }: OwnFactor) => methods?.includes('totp') ?? false
+const hasPasskey = ({ methods }: OwnFactor) => methods?.includes('passkey') ?? false
+
 /** Returns the changes of the second factor that the user can choose. */
-function listChanges(factor: Factor | null): Change[] {
-  if (factor?.enabledAt) return ['newCodes', 'switchOff']
-  return factor?.available ? ['setUp'] : []
+function listChanges(factor: OwnFactor | null): Change[] {
+  if (!factor) return []
+
+  const { available, enabledAt } = factor
+  const isLeft = isRequired() && hasPasskey(factor) // after the app is removed
+  const canRemove = enabledAt !== undefined && (hasApp(factor) || !isLeft)
+  return [
+    ...(available && !hasApp(factor) ? (['setUp'] as const) : []),
+    ...(hasApp(factor) || hasPasskey(factor) ? (['newCodes'] as const) : []),
+    ...(canRemove ? (['switchOff'] as const) : []),
+  ]
+}
+
+/** Whether the user has just signed in with a passkey, in place of a password and a code. */
+async function isProvenByPasskey(
+  factor: OwnFactor,
+  requestHeaders: Headers,
+): Promise<boolean> {
+  if (!hasPasskey(factor)) return false
+
+  const proof = requirePasskeySession(requestHeaders).then(
+    () => true,
+    (error) => {
+      if (error instanceof ApiError && error.code === 'SIGN_IN_AGAIN') return false
+      throw error
+    },
+  )
+  return lookUp('a session', proof)
 }
 
 /** Returns the text for a parameter, or null. */
@@ -190,24 +236,35 @@ function readRejection(field: 'current' | 'password', text: string | null): Form
 /** The page that makes a change of the second factor. */
 function ChangePage({
   texts,
-  email,
-  change,
-  started,
+  factor,
+  ...properties
 }: {
   texts: Texts
-  email: string
-  change: Change
-  started: React.ComponentProps<typeof SecondFactor>['started']
-}) {
+  factor: OwnFactor
+} & Pick<
+  React.ComponentProps<typeof SecondFactor>,
+  'email' | 'change' | 'started' | 'isProven'
+>) {
   const { app, account, language, reset, secondFactor, shared } = texts
+  const { change } = properties
+  const { requiredAgain, requiredPasskey } = account.factor
+  const requiredHint = hasPasskey(factor) ? requiredPasskey : requiredAgain
+
   return (
     <NeedsScript shared={shared} texts={account.factor}>
       <SecondFactor
-        {...{ app, language, shared, email, change, started }}
+        {...{ app, language, shared, ...properties }}
         texts={{
           ...{ ...secondFactor, ...account.factor },
           ...{ wrong: account.wrong, current: account.current, account: reset.account },
         }}
+        hasApp={hasApp(factor)}
+        hint={change === 'switchOff' && isRequired() ? requiredHint : null}
+        passkeyUrl={
+          change !== 'setUp' && hasPasskey(factor)
+            ? signInAgainUrl(`/account?change=${change}`)
+            : null
+        }
       />
     </NeedsScript>
   )
@@ -279,6 +336,16 @@ function Organization({ texts: { app, account }, tab }: { texts: Texts; tab: str
   )
 }
 
+function describeFactor(
+  factor: OwnFactor | null,
+  texts: Texts['account']['factor'],
+): string {
+  if (!factor?.methods) return texts.off
+  if (hasApp(factor)) return texts.on
+
+  return factor.enabledAt ? texts.onPasskey : texts.noCodes
+}
+
 /**
  * The state of the second factor, with links to its changes. Renders nothing if the user
  * can change nothing.
@@ -290,7 +357,7 @@ function FactorState({
   locale,
 }: {
   texts: Texts['account']['factor']
-  factor: Factor | null
+  factor: OwnFactor | null
   changes: Change[]
   locale: string
 }) {
@@ -299,7 +366,7 @@ function FactorState({
   return (
     <section className="part">
       <h2>{texts.name}</h2>
-      <p>{factor?.enabledAt ? texts.on : texts.off}</p>
+      <p>{describeFactor(factor, texts)}</p>
       {factor?.enabledAt && (
         <p className="hint">
           {texts.since} <Time instant={factor.enabledAt.toISOString()} locale={locale} />

@@ -10,13 +10,21 @@ type Properties = {
   available: boolean
   passkeys: Passkey[]
   locale: string
+  /** Whether a user without passkeys has to set up a second factor. */
+  setsUpAgain: boolean
 }
 
 /**
  * The user's passkeys, each with forms that rename or remove it, and a link to add one.
  * The forms work without scripts. Renders nothing if the user has none and can't add one.
  */
-export function Passkeys({ texts, available, passkeys, locale }: Properties) {
+export function Passkeys({
+  texts,
+  available,
+  passkeys,
+  locale,
+  setsUpAgain,
+}: Properties) {
   const { passkey: words } = texts
   if (!available && passkeys.length === 0) return null
 
@@ -30,7 +38,9 @@ export function Passkeys({ texts, available, passkeys, locale }: Properties) {
             <Description {...{ passkey, texts, locale }} />
             <Changes
               {...{ passkey, texts }}
-              isLast={passkeys.length === 1}
+              last={
+                passkeys.length === 1 && (setsUpAgain ? words.lastRequired : words.last)
+              }
               name={nameOf(passkey, texts)}
             />
           </li>
@@ -100,12 +110,13 @@ function Changes({
   passkey: { id },
   name,
   texts: { passkey: words },
-  isLast,
+  last,
 }: {
   passkey: Passkey
   name: string
   texts: Texts
-  isLast: boolean
+  /** What the removal of the last passkey means. False if there are others. */
+  last: string | false
 }) {
   return (
     <>
@@ -141,7 +152,7 @@ function Changes({
         <form method="post" action={routes.updateAccount.path}>
           <input type="hidden" name="removedPasskey" value={id} />
           <p>
-            {words.removeBody} {isLast && words.last}
+            {words.removeBody} {last}
           </p>
           <button className="button quiet" type="submit">
             {words.removeThis}

@@ -19,6 +19,14 @@ type Properties = PageTexts & {
   change: Change
   /** The secret of an earlier visit to this page, in another tab or before a reload. */
   started: Content | null
+  /** Whether the user has an authenticator app. Otherwise, only recovery codes. */
+  hasApp: boolean
+  /** Whether a passkey has just proved what the password and a code prove. */
+  isProven: boolean
+  /** What follows from the change, if there is more to say. */
+  hint: string | null
+  /** Where the user signs in with a passkey, and comes back. Null without a passkey. */
+  passkeyUrl: string | null
 }
 
 type FormState = ReturnType<typeof useForm>
@@ -37,10 +45,12 @@ const changes = {
  */
 export function SecondFactorChange(properties: Properties) {
   const { app, language, shared, texts, email, change } = properties
+  const { hasApp, isProven, hint, passkeyUrl } = properties
   const { form, started, doneUrl, submit } = useChange(properties)
+  const isProof = isProven && change !== 'setUp'
 
   if (started?.recoveryCodes?.length === 0)
-    return <LostRecoveryCodes {...{ app, texts }} />
+    return <LostRecoveryCodes {...{ app, shared, texts }} />
   if (started?.recoveryCodes)
     return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
 
@@ -49,21 +59,33 @@ export function SecondFactorChange(properties: Properties) {
       <Form
         {...{ form, app, language, shared, texts }}
         title={texts.titles[change]}
-        intro={started && <NewSecret {...{ email, shared, texts }} {...started} />}
+        intro={
+          <>
+            {hint && <p>{hint}</p>}
+            {isProof && <p>{texts.proven}</p>}
+            {started && <NewSecret {...{ email, shared, texts }} {...started} />}
+          </>
+        }
         submit={change === 'setUp' ? shared.goOn : texts.actions[change]}
         action="/account"
         scripts="data-needs-script"
         onSubmit={submit}
       >
-        {!started && showPassword(form, properties)}
-        {(started || change !== 'setUp') && (
+        {!started && !isProof && showPassword(form, properties)}
+        {(started || change !== 'setUp') && !isProof && (
           <CodeField
             {...{ form, texts }}
             prefix={shared.errorPrefix}
-            orRecoveryCode={change === 'switchOff'}
+            first={started || hasApp ? 'code' : 'recoveryCode'}
+            orRecoveryCode={change === 'switchOff' && hasApp}
           />
         )}
       </Form>
+      {passkeyUrl && !isProof && (
+        <p className="note">
+          <a href={passkeyUrl}>{texts.usePasskey}</a>
+        </p>
+      )}
       <p className="way-on">
         <a href="/account">{texts.cancel}</a>
       </p>
@@ -99,8 +121,8 @@ function useChange({ texts, change, started: startedBefore }: Properties) {
   function showRejection(outcome: Outcome & { kind: 'rejected' }): void {
     const { code } = outcome
 
-    // renews the session, and returns to this change
-    if (code === 'SESSION_INVALID') {
+    // renews the session, or asks to sign in again, and returns to this change
+    if (code === 'SESSION_INVALID' || code === 'SIGN_IN_AGAIN') {
       location.reload()
       return
     }

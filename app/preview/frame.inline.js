@@ -60,11 +60,17 @@
 
   // The browser shows prompts for passkeys itself. Suggestions in fields wait forever.
   function mockPrompts() {
+    const bytes = new ArrayBuffer(0)
+    const created = {
+      id: '',
+      response: { clientDataJSON: bytes, attestationObject: bytes },
+    }
     const prompt = (/** @type {CredentialRequestOptions} */ { mediation, signal }) =>
-      new Promise((_, reject) => {
+      new Promise((resolve, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason))
-        if (state.prompt && state.prompt !== 'none' && !mediation)
-          reject(new DOMException('', state.prompt))
+        if (!state.prompt || state.prompt === 'none' || mediation) return
+        if (state.prompt === 'created') resolve(created)
+        else reject(new DOMException('', state.prompt))
       })
     Object.defineProperty(navigator, 'credentials', {
       value: { get: prompt, create: prompt },

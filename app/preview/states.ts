@@ -51,21 +51,28 @@ export type State = {
   mail?: true
   /** The state exists only if users can set up a second factor. */
   secondFactor?: true
+  /** The state exists only if a second factor is required. */
+  required?: true
   /** The state exists only if users can have passkeys. */
   passkeys?: true
-  /** The error with which the browser ends a prompt for a passkey. `none`: it waits. */
+  /**
+   * The error with which the browser ends a prompt for a passkey. `none`: it waits.
+   * `created`: it creates one.
+   */
   prompt?: string
   /**
-   * The user who is signed in: with a password, without one, at the second step of
-   * /sign-in, or with passkeys.
+   * The user who is signed in: with a password, without one, with an authenticator app,
+   * with passkeys, or with passkeys and recovery codes. A user with a password is at the
+   * second step of /sign-in, if there is one.
    */
-  signedIn?: 'password' | 'sso' | 'factor' | 'passkey'
+  signedIn?: 'password' | 'sso' | 'factor' | 'passkey' | 'passkeyFactor'
 }
 
 const forgotTitle = 'Reset your password'
 const tooMany = 'Your network has made too many requests'
 const typed = 'lantern otter meadow'
 const ada = 'ada@example.com'
+const confirmTitle = 'Confirm it’s you'
 const exchange = routes.exchangeSsoCode.path
 const reset = routes.resetPassword.path
 const signIn = routes.signIn.path
@@ -81,7 +88,11 @@ const tenCodes = Array.from(
   (_, index) => `7K3M9Q-XAT2VD-HB5RW8-0FJCN${index}`,
 )
 
+const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
+const uri = `otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=${secret}`
+
 const submitButton = 'button[type=submit]'
+const chooseApp: Step[] = [['press', '.way-on .button']]
 const retryButton = '.actions button'
 const stillSending = 'p[role=status] > span:not([class])'
 
@@ -245,6 +256,11 @@ export const states: Record<string, State> = {
 
   'second factor: code': factorStep([]),
   'second factor: recovery code': factorStep([['press', '.link']]),
+  'second factor: passkey or recovery code': {
+    ...factorStep([['see', '.passkey button']]),
+    passkeys: true,
+    signedIn: 'passkeyFactor',
+  },
   'second factor: wrong': factorSent(
     invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'),
     '#code-error',
@@ -260,6 +276,53 @@ export const states: Record<string, State> = {
   'second factor: too many attempts': factorSent(limited, '.banner'),
   'second factor: outcome unknown': factorSent('lost', '.banner'),
   'second factor: expired': { ...signInForm('?step=password&error=expired'), email: ada },
+  'second factor: only a passkey': { ...factorSetUp([], 'passkey'), title: confirmTitle },
+  'second factor: only a passkey, waiting': {
+    ...factorSetUp(
+      [
+        ['press', submitButton],
+        ['see', '.note .link'],
+      ],
+      'passkey',
+    ),
+    title: confirmTitle,
+    prompt: 'none',
+  },
+
+  'set-up: passkey': factorSetUp([]),
+  'set-up: passkey, waiting': passkeySetUp('none', '.way-on .link'),
+  'set-up: passkey, cancelled': passkeySetUp('NotAllowedError', '.field-error'),
+  'set-up: passkey, outcome unknown': {
+    ...passkeySetUp('created', '.banner'),
+    mocks: { [routes.addPasskey.path]: 'lost' },
+  },
+  'set-up: passkey, recovery codes': {
+    ...passkeySetUp('created', '.codes'),
+    title: 'Save your recovery codes',
+    mocks: { [routes.addPasskey.path]: acceptance({ recoveryCodes: tenCodes }) },
+  },
+  'set-up: passkey, recovery codes were lost': {
+    ...passkeySetUp('created', '.icon.unclear'),
+    title: 'Your recovery codes weren’t shown',
+    mocks: { [routes.addPasskey.path]: acceptance({ recoveryCodes: [] }) },
+  },
+  'set-up: app, sending': {
+    ...factorSetUp([...chooseApp, ['see', '[data-busy]']]),
+    mocks: { [routes.startSecondFactor.path]: 'none' },
+  },
+  'set-up: app, too many attempts': {
+    ...factorSetUp([...chooseApp, ['see', '.banner']]),
+    mocks: { [routes.startSecondFactor.path]: limited },
+  },
+  'set-up: app, secret': appSetUp([]),
+  'set-up: app, wrong': appSetUp(
+    [
+      ['fill', '#code', '123456'],
+      ['press', submitButton],
+      ['see', '#code-error'],
+    ],
+    invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'),
+  ),
 
   'forgot password: form': { title: forgotTitle, path: '/forgot-password', mail: true },
   'forgot password: form with an error': {
@@ -378,6 +441,20 @@ export const states: Record<string, State> = {
   'account: outcome unknown': newPasswordSent('lost', '.banner'),
   'account: no password': account('', 'sso'),
   'account: second factor': account('', 'factor'),
+  'account: second factor is a passkey': {
+    ...account('', 'passkeyFactor'),
+    passkeys: true,
+  },
+  'account: a required second factor without codes': {
+    ...account('', 'passkey'),
+    ...{ required: true, passkeys: true },
+  },
+  'account: new codes, proven by a passkey': requiredChange('newCodes', 'passkey'),
+  'account: new codes, sign in again': requiredChange('newCodes', 'passkeyFactor'),
+  'account: switch off, required': {
+    ...requiredChange('switchOff', 'factor'),
+    title: 'Switch off your authenticator app',
+  },
   'account: passkeys': { ...passkeyPage(''), title: 'Your account' },
   'account: passkeys, opened': {
     ...passkeyPage(''),
@@ -524,7 +601,7 @@ function resetSent(response: Mock, until: string): State {
 
 function factorStep(steps: Step[]): State {
   return {
-    title: 'Confirm it’s you',
+    title: confirmTitle,
     path: '/sign-in',
     passwords: true,
     signedIn: 'factor',
@@ -548,11 +625,38 @@ function factorSent(response: Mock, until: string, before: Step[] = []): State {
   return { ...factorStep(steps), mocks }
 }
 
+/** What follows the password if a second factor is required. */
+function factorSetUp(steps: Step[], signedIn: State['signedIn'] = 'password'): State {
+  return {
+    title: 'Set up a second factor',
+    path: '/sign-in',
+    ...{ passwords: true, required: true, passkeys: true, signedIn, steps },
+  }
+}
+
+/** The set-up after its button was pressed, which creates a passkey. */
+function passkeySetUp(prompt: string, until: string): State {
+  const steps: Step[] = [
+    ['press', submitButton],
+    ['see', until],
+  ]
+  return { ...factorSetUp(steps), prompt }
+}
+
+/** The set-up after an authenticator app was chosen. */
+function appSetUp(steps: Step[], confirmed: Mock = 'none'): State {
+  return {
+    ...factorSetUp([...chooseApp, ['see', '.qr path:not([d=""])'], ...steps]),
+    title: 'Set up your authenticator app',
+    mocks: {
+      [routes.startSecondFactor.path]: acceptance({ secret, uri, enrolment: 'x' }),
+      [routes.confirmSecondFactor.path]: confirmed,
+    },
+  }
+}
+
 /** The set-up of an authenticator app. Sends the password if there are more steps. */
 function setUp(steps: Step[], recoveryCodes = tenCodes): State {
-  const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
-  const uri = `otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=${secret}`
-
   const password: Step[] = [
     ['fill', '#password', typed],
     ['press', submitButton],
@@ -586,6 +690,15 @@ function newPasswordSent(response: Mock, until: string): State {
 
 function account(query: string, signedIn: State['signedIn'] = 'password'): State {
   return { title: 'Your account', path: `/account${query}`, passwords: true, signedIn }
+}
+
+/** The page of a change of the second factor, if one is required. */
+function requiredChange(change: string, signedIn: State['signedIn']): State {
+  return {
+    ...account(`?change=${change}`, signedIn),
+    title: 'Get new recovery codes',
+    ...{ required: true, passkeys: true },
+  }
 }
 
 /** The sign-in page after the button of passkeys was pressed. */

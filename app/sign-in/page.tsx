@@ -9,14 +9,15 @@ import {
   readLoginHint,
   signInPageUrl,
 } from '@/lib/http/next-path'
-import { findBrowserChallenge } from '@/lib/second-factor/challenge'
+import { type Challenged, findBrowserChallenge } from '@/lib/second-factor/challenge'
+import type { Steps } from '@/lib/second-factor/find'
 import { findBrowserSession } from '@/lib/session/browser'
 import { env, sendsMail } from '@/lib/settings/env'
 import { createStartPath, findConnection, listSignInChoices } from '@/lib/sso/connection'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
 import continueScript from '../_ui/inline/continue.inline.js?raw'
-import { SecondFactorForm } from './second-factor-form'
+import { PasskeyOnly, SecondFactor, SetUp } from './later-steps'
 import { SignInForm } from './sign-in-form'
 
 type Properties = {
@@ -48,7 +49,8 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
   const challenged = isStart
     ? await lookUp('a challenge', findBrowserChallenge(await headers()))
     : null
-  if (challenged) return <SecondFactor {...properties} {...challenged} />
+  if (challenged?.steps.setUp) return <SetUpStep {...properties} {...challenged} />
+  if (challenged) return <SecondStep {...properties} {...challenged} />
 
   const session = isStart
     ? await lookUp('a session', findBrowserSession(await headers()))
@@ -99,23 +101,72 @@ async function GoingToProvider({
   )
 }
 
-function SecondFactor({
-  texts: { app, language, secondFactor, shared, signIn, sso },
-  next,
-  challenge,
-  email,
-}: Properties & { challenge: string; email: string }) {
+type Step = Properties & { challenge: string; user: Challenged; steps: Steps }
+
+async function SecondStep({ texts, next, challenge, user, steps }: Step) {
+  const { app, language, secondFactor, shared, signIn, sso } = texts
+  const { methods } = steps
+  const passkey = methods.includes('passkey') ? await preparePasskey(texts, true) : null
+  const common = {
+    ...{ app, language, shared },
+    email: user.email,
+    texts: { ...signIn, ...secondFactor },
+    destination: next ?? env().DASHBOARD_URL,
+    anotherUrl: makeAnotherUrl(next),
+  }
+
   return (
     <NeedsScript shared={shared} texts={sso}>
-      <SecondFactorForm
-        {...{ app, language, shared, challenge, email }}
-        texts={{ ...signIn, ...secondFactor }}
+      {passkey && !methods.includes('recovery-code') ? (
+        <PasskeyOnly {...common} passkey={passkey} />
+      ) : (
+        <SecondFactor
+          {...{ ...common, challenge, passkey }}
+          hasApp={methods.includes('totp')}
+          offerPath={env().PASSKEYS ? '/account/passkey' : null}
+        />
+      )}
+    </NeedsScript>
+  )
+}
+
+/** Where a user without a second factor sets one up, if that is required. */
+async function SetUpStep({ texts, next, challenge, user, steps }: Step) {
+  const { app, account, language, passkey, secondFactor, shared } = texts
+  const { reset, signIn, sso } = texts
+  const { findStartedEnrolment } = await import('@/lib/second-factor/change')
+  const started = await lookUp(
+    'an enrolment',
+    findStartedEnrolment(user, await headers()),
+  )
+
+  return (
+    <NeedsScript shared={shared} texts={sso}>
+      <SetUp
+        {...{ app, language, shared, challenge, started }}
+        email={user.email}
+        texts={{
+          ...{ signIn, secondFactor, passkey },
+          factor: { ...account.factor, account: reset.account },
+        }}
+        registration={steps.setUp?.includes('passkey') ? await register(user) : null}
+        paths={{
+          start: routes.startSecondFactor.path,
+          confirm: routes.confirmSecondFactor.path,
+          options: routes.startPasskey.path,
+          add: routes.addPasskey.path,
+        }}
         destination={next ?? env().DASHBOARD_URL}
-        offerPath={env().PASSKEYS ? '/account/passkey' : null}
         anotherUrl={makeAnotherUrl(next)}
       />
     </NeedsScript>
   )
+}
+
+/** Returns what the browser needs to create a passkey, without a request after a click. */
+async function register(user: Challenged) {
+  const { makeRegistration } = await import('@/lib/passkey/add')
+  return makeRegistration(user, user).options
 }
 
 function SignedIn({
@@ -158,17 +209,24 @@ function NoSignIn({ texts: { app, home, shared } }: Properties) {
 }
 
 /**
- * Returns what the form needs for passkeys, or null without PASSKEYS. The challenge is in
+ * Returns what a form needs for passkeys, or null without PASSKEYS. The challenge is in
  * the page, because Safari wants no request between the click and the prompt.
  */
-async function preparePasskey({
-  passkey: texts,
-}: Texts): Promise<React.ComponentProps<typeof SignInForm>['passkey']> {
+async function preparePasskey(
+  { passkey: texts, secondFactor }: Texts,
+  isSecondStep = false,
+): Promise<React.ComponentProps<typeof SignInForm>['passkey']> {
   if (!env().PASSKEYS) return null
 
   const { makeSignInOptions } = await import('@/lib/passkey/sign-in')
   const { options } = await lookUp('a challenge', makeSignInOptions())
-  const { signIn, prompt, cancel, signInProblems: problems } = texts
+  const { signIn, prompt, cancel, signInProblems } = texts
+  const own = isSecondStep
+    ? {
+        signIn: secondFactor.passkey,
+        problems: { ...signInProblems, ...secondFactor.passkeyProblems },
+      }
+    : { signIn, problems: signInProblems }
 
   return {
     options,
@@ -177,7 +235,7 @@ async function preparePasskey({
       signIn: routes.signInWithPasskey.path,
       offer: '/account/passkey',
     },
-    texts: { signIn, prompt, cancel, problems },
+    texts: { prompt, cancel, ...own },
   }
 }
 

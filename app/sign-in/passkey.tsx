@@ -20,6 +20,8 @@ export type PasskeySettings = {
 type Properties = PasskeySettings & {
   form: ReturnType<typeof useForm>
   destination: string
+  /** Whether the browser may suggest passkeys in the fields of the form. By default, it may. */
+  suggests?: boolean
 }
 
 /**
@@ -58,7 +60,15 @@ export function Passkey(properties: Properties) {
   )
 }
 
-function usePasskey({ form, options: first, paths, texts, destination }: Properties) {
+/** Asks for a passkey, and signs in with it. */
+export function usePasskey({
+  form,
+  options: first,
+  paths,
+  texts,
+  destination,
+  suggests = true,
+}: Properties) {
   const [isSupported, setSupported] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const [problem, setProblem] = useState('')
@@ -84,6 +94,8 @@ function usePasskey({ form, options: first, paths, texts, destination }: Propert
 
   // Errors are silent, whatever their kind: the user did not ask for anything.
   async function suggest(): Promise<void> {
+    if (!suggests) return
+
     try {
       const isAvailable = await PublicKeyCredential.isConditionalMediationAvailable()
       if (isAvailable && !isPrompting.current)

@@ -1,5 +1,3 @@
-'use client'
-
 import { Address } from '@/app/_ui/address'
 import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
@@ -7,6 +5,7 @@ import { post } from '@/app/_ui/post'
 import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 import { chooseNext } from './choose-next'
+import { Passkey, type PasskeySettings } from './passkey'
 
 type Properties = PageTexts & {
   texts: Texts['signIn'] & Texts['secondFactor']
@@ -15,6 +14,10 @@ type Properties = PageTexts & {
   destination: string
   /** The page that offers to create a passkey. Null without PASSKEYS. */
   offerPath: string | null
+  /** Whether the user has an authenticator app. Otherwise, only recovery codes. */
+  hasApp: boolean
+  /** Null if the user has no passkey. */
+  passkey: PasskeySettings | null
   anotherUrl: string
 }
 
@@ -22,7 +25,7 @@ type Properties = PageTexts & {
 export function SecondFactorForm(properties: Properties) {
   const { app, language, shared, texts, challenge, email, destination, anotherUrl } =
     properties
-  const { offerPath } = properties
+  const { offerPath, hasApp, passkey } = properties
   const form = useForm()
 
   async function submit(): Promise<void> {
@@ -50,13 +53,25 @@ export function SecondFactorForm(properties: Properties) {
       <Form
         {...{ form, app, language, shared, texts }}
         title={texts.title}
-        intro={<Address email={email} />}
+        intro={
+          <>
+            <Address email={email} />
+            {passkey && (
+              <Passkey {...passkey} {...{ form, destination }} suggests={false} />
+            )}
+          </>
+        }
         submit={shared.signIn}
         action="/sign-in"
         scripts="data-needs-script"
         onSubmit={submit}
       >
-        <CodeField {...{ form, texts }} prefix={shared.errorPrefix} orRecoveryCode />
+        <CodeField
+          {...{ form, texts }}
+          prefix={shared.errorPrefix}
+          first={hasApp ? 'code' : 'recoveryCode'}
+          orRecoveryCode={hasApp}
+        />
       </Form>
       <p className="note">
         <a href={anotherUrl}>{texts.another}</a>

@@ -397,6 +397,7 @@ test('renews an expired JWT, and shows what has changed since the page was opene
     /Start again with your password/,
   )
   await expect(password(page)).toBeFocused()
+  await sql(`INSERT INTO second_factors VALUES ($1, 'x', 0)`, [user.id]) // by another tab
   await sql('UPDATE users SET second_factor_at = now() WHERE id = $1', [user.id])
   await send(password(page), user.password)
   await expect(page.getByText('We ask for a code when you sign in')).toBeVisible()

@@ -163,7 +163,7 @@ async function startWithCode(
         least(expires_at, renewable_until) AS renewable_until
       FROM sessions
       WHERE id = (SELECT parent_id FROM code) AND EXISTS (SELECT FROM locked_user) AND parent_id IS NULL
-        AND revoked_at IS NULL AND ${isUnexpired} AND ${isRenewable} AND ${isUserAllowed} AND ${isConnected}
+        AND revoked_at IS NULL AND ${isUnexpired} AND ${isRenewable} AND ${isUserAllowed()} AND ${isConnected}
       FOR SHARE
     ), claimed AS (
       UPDATE authorization_codes SET used_at = now(), session_id = ${sessionId}
@@ -215,7 +215,7 @@ async function handleRejected(
     ), parent AS MATERIALIZED (
       SELECT (SELECT disabled_at IS NOT NULL FROM users WHERE users.id = user_id) AS is_disabled,
         ${isConnected} IS NOT TRUE AS is_disconnected, revoked_at IS NOT NULL OR NOT ${isUnexpired} AS has_ended,
-        NOT ${isRenewable} AS is_outdated, ${isUserAllowed} IS NOT TRUE AS is_sso_only
+        NOT ${isRenewable} AS is_outdated, ${isUserAllowed()} IS NOT TRUE AS is_sso_only
       FROM sessions WHERE id = (SELECT parent_id FROM code)
     ), ${revokeSessions(Prisma.sql`id = (
       SELECT session_id FROM code WHERE is_of_client AND is_redirect_uri AND is_verified AND is_used AND NOT is_recent)`)}

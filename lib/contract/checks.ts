@@ -85,6 +85,7 @@ export const checks = [
   'session_unknown',
   'session_ended',
   'session_expired',
+  'session_idle',
   'session_changed',
   'parent_ended',
   'not_renewable',
@@ -100,6 +101,7 @@ export const checks = [
   'factor_locked',
   'factor_on',
   'factor_off',
+  'factor_missing',
 
   // a passkey
   'passkey_format',

@@ -100,7 +100,8 @@ export const errors = {
     status: 403,
     message: 'Enter a code of your authenticator app.',
     description:
-      'The password is right, and the user has a second factor. No session exists.',
+      'The password is right, and the user has a second factor, or has to set one up. No\n' +
+      'session exists.',
   },
   SIGN_IN_AGAIN: {
     status: 403,
@@ -109,7 +110,8 @@ export const errors = {
       'The operation needs the refresh cookie of a browser in which the user has signed\n' +
       'in with a password or a passkey in the last ' +
       `${lifetimes.freshSignIn / 60} minutes. If the user has a second\n` +
-      'factor, the sign-in must have included it.',
+      'factor, the sign-in must have included it. In place of a password and a code, it must\n' +
+      'have been a passkey.',
   },
   SECOND_FACTOR_LOCKED: {
     status: 403,
@@ -204,6 +206,8 @@ export const invalidEmailMessage = 'Enter one email address, like name@example.c
 export const wrongPasswordMessage = 'The current password is wrong.'
 export const tooManyCodesMessage =
   'There were too many codes. Wait a few minutes, then try again.'
+export const usePasskeyMessage = 'Use your passkey.'
+export const setUpMessage = 'Set up a second factor to sign in.'
 export const originNotApprovedMessage = 'This widget is not approved for this site.'
 export const outcomeUnknownMessage =
   'The database connection was lost, so the outcome is unknown. Do not retry automatically.'
@@ -217,14 +221,20 @@ export type ErrorCode = keyof typeof errors
  */
 export type Issue = { path: (string | number)[]; code: string; message: string }
 
-/**
- * Proves that the password of a user with a second factor was correct.
- * `signInSecondFactor` accepts it.
- */
+/** What can complete a sign-in after the password. */
+export type StepMethod = 'totp' | 'passkey' | 'recovery-code'
+
+/** A factor that a user can set up. */
+export type SetUpMethod = 'passkey' | 'totp'
+
+/** Proves that the password of a user who needs a second step was correct. */
 export type Challenge = {
   challenge: string
   expiresAt: string
-  methods: ('totp' | 'recovery-code')[]
+  /** What the user has. Empty if the user has to set up a factor. */
+  methods: StepMethod[]
+  /** What the user can set up, only if the user has to. */
+  setUp?: SetUpMethod[] | undefined
 }
 
 /** The header `Retry-After` of a SERVICE_UNAVAILABLE without other `retryAfterSeconds`. */

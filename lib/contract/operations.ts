@@ -132,8 +132,15 @@ const secondFactor = {
 } as const
 const enrolment = {
   setting: 'SECOND_FACTOR',
-  description: 'Unless `SECOND_FACTOR` is `true`, the path responds with 404.',
+  session: 'optional',
+  description:
+    'Without the setting `SECOND_FACTOR`, the path responds with 404. With the challenge of a\n' +
+    'sign-in in which the user has to set up a second factor, no session is needed.',
 } as const
+const withPasskeyProof =
+  'A user who has signed in with a passkey in the last ' +
+  `${lifetimes.freshSignIn / 60} minutes can leave out the\n` +
+  'password and the code. Then, the refresh cookie of that browser is needed instead of the JWT.'
 const recoveryCodes = {
   response: schemas.RecoveryCodesResponse,
   responseDescription: 'Ten recovery codes, which are shown only now.',
@@ -236,7 +243,8 @@ export const operations = {
       `which the user signed in before has its own ${passwordLimits.perKnownBrowser} attempts. Further attempts\n` +
       'get a 429. The responses are the same for accounts that do not exist, after the same\n' +
       'amount of computation. A user with a second factor gets a challenge instead of a\n' +
-      'session (403), in the body and as a cookie.',
+      'session (403), in the body and as a cookie. If `SECOND_FACTOR` is `required`, so does a\n' +
+      'user without one, who sets up a factor with it.',
     request: schemas.SignInRequest,
     requestExample: { email: 'ada@example.com', password },
     ...tokens,
@@ -331,7 +339,8 @@ export const operations = {
       `${withoutPasskeys}\n${needsFreshSignIn}\n` +
       '`parseCreationOptionsFromJSON()` reads the options. The challenge works for\n' +
       `${lifetimes.passkeyRegistration / 60} minutes in this session, until the password or the second factor changes. A\n` +
-      `user can have ${maxPasskeys} passkeys.`,
+      `user can have ${maxPasskeys} passkeys. The challenge of a sign-in in which the user has to set up a\n` +
+      'second factor replaces the fresh sign-in.',
     request: schemas.StartPasskeyRequest,
     requestExample: {},
     response: schemas.PasskeyOptionsResponse,
@@ -358,7 +367,7 @@ export const operations = {
       },
       expiresAt: exampleInstant,
     },
-    errors: ['SIGN_IN_AGAIN', 'PASSKEY_CONFLICT'],
+    errors: ['CHALLENGE_INVALID', 'SIGN_IN_AGAIN', 'PASSKEY_CONFLICT'],
   },
   addPasskey: {
     ...passkeys,
@@ -366,8 +375,8 @@ export const operations = {
     summary: 'Store the passkey that a browser has created.',
     description:
       `${withoutPasskeys} Needs the\n` +
-      'refresh cookie of the session that got the options. If email is configured, the user gets\n' +
-      'an email.',
+      'refresh cookie of the session that got the options, or its challenge of a sign-in. If email\n' +
+      'is configured, the user gets an email.',
     request: schemas.AddPasskeyRequest,
     requestExample: {
       credential: {
@@ -378,8 +387,11 @@ export const operations = {
       },
     },
     response: schemas.PasskeyResponse,
-    responseDescription: 'The user can sign in with the passkey.',
+    responseDescription:
+      'The user can sign in with the passkey. With `recoveryCodes` if a second factor is required\n' +
+      'and this is the first one. With the challenge of a sign-in, the session too.',
     responseExample: { ok: true, passkey: examplePasskey },
+    cookies: 'sets',
     errors: ['CHALLENGE_INVALID', 'PASSKEY_INVALID', 'SIGN_IN_AGAIN', 'PASSKEY_CONFLICT'],
   },
   renamePasskey: {
@@ -425,6 +437,7 @@ export const operations = {
       available: true,
       enabledAt: exampleInstant,
       recoveryCodesLeft: 10,
+      methods: ['totp', 'recovery-code'],
     },
   },
   startSecondFactor: {
@@ -447,7 +460,12 @@ export const operations = {
       expiresAt: exampleInstant,
     },
     cookies: 'sets',
-    errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_CONFLICT'],
+    errors: [
+      'SIGN_IN_INVALID',
+      'CHALLENGE_INVALID',
+      'SESSION_INVALID',
+      'SECOND_FACTOR_CONFLICT',
+    ],
   },
   confirmSecondFactor: {
     ...secondFactor,
@@ -459,8 +477,17 @@ export const operations = {
       'Switch the second factor on, with the first code of the app, and end all other sessions.',
     request: schemas.ConfirmSecondFactorRequest,
     requestExample: { enrolment: refreshToken, code },
+    response: schemas.ConfirmSecondFactorResponse,
+    responseDescription:
+      'Ten recovery codes, which are shown only now. With a challenge, the session too, as after\n' +
+      'a sign-in.',
     cookies: 'sets',
-    errors: ['CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID', 'SECOND_FACTOR_CONFLICT'],
+    errors: [
+      'CHALLENGE_INVALID',
+      'SECOND_FACTOR_INVALID',
+      'SESSION_INVALID',
+      'SECOND_FACTOR_CONFLICT',
+    ],
   },
   replaceRecoveryCodes: {
     ...secondFactor,
@@ -468,9 +495,12 @@ export const operations = {
     tag: 'Second factor',
     ...recoveryCodes,
     summary: 'Replace the recovery codes. The earlier ones no longer work.',
+    description:
+      `${secondFactor.description}\n${withPasskeyProof}\n` +
+      'If a second factor is required, a user whose only factor is a passkey gets the first codes.',
     request: schemas.ReplaceRecoveryCodesRequest,
     requestExample: { password, code },
-    errors: ['SIGN_IN_INVALID', ...codeErrors, 'SECOND_FACTOR_CONFLICT'],
+    errors: ['SIGN_IN_INVALID', ...codeErrors, 'SIGN_IN_AGAIN', 'SECOND_FACTOR_CONFLICT'],
   },
   removeSecondFactor: {
     ...secondFactor,
@@ -478,10 +508,14 @@ export const operations = {
     tag: 'Second factor',
     ...ok,
     summary: 'Switch the second factor off, and end all other sessions.',
+    description:
+      `${secondFactor.description}\n${withPasskeyProof}\n` +
+      'If a second factor is required and the user has a passkey, only the authenticator app is\n' +
+      'removed. Without a passkey, the next sign-in with the password sets up a factor again.',
     request: schemas.RemoveSecondFactorRequest,
     requestExample: { password, code },
     responseDescription: 'The second factor is off.',
-    errors: ['SIGN_IN_INVALID', ...codeErrors, 'SECOND_FACTOR_CONFLICT'],
+    errors: ['SIGN_IN_INVALID', ...codeErrors, 'SIGN_IN_AGAIN', 'SECOND_FACTOR_CONFLICT'],
   },
   resetPassword: {
     ...routes.resetPassword,

@@ -89,13 +89,58 @@ function demandOne(
 export const SignInSecondFactorRequest = body({ challenge: text, ...proof }).superRefine(
   demandOne,
 )
-export const StartSecondFactorRequest = body({ password: currentPassword })
-export const ConfirmSecondFactorRequest = body({ enrolment: text, code })
-export const ReplaceRecoveryCodesRequest = body({ password: currentPassword, code })
+
+const setUpChallenge = text
+  .optional()
+  .describe(
+    'The challenge of a sign-in in which the user has to set up a second factor, in place of\n' +
+      'a session.',
+  )
+function demandPasswordOrChallenge(
+  { password, challenge }: { password?: unknown; challenge?: unknown },
+  context: z.RefinementCtx,
+): void {
+  if ((password === undefined) !== (challenge === undefined)) return
+
+  const message = 'Send either a password or a challenge.'
+  const issue = { code: 'invalid_type', expected: 'string', message } as const
+  context.addIssue({ ...issue, path: ['password'] })
+}
+
+export const StartSecondFactorRequest = body({
+  password: currentPassword.optional(),
+  challenge: setUpChallenge,
+}).superRefine(demandPasswordOrChallenge)
+export const ConfirmSecondFactorRequest = body({
+  enrolment: text,
+  code,
+  challenge: setUpChallenge,
+})
+
+/** The password and one code, or nothing after a fresh sign-in with a passkey. */
+type GivenProof = { password?: unknown; code?: unknown; recoveryCode?: unknown }
+function demandProof(given: GivenProof, context: z.RefinementCtx): void {
+  const isEmpty = [given.password, given.code, given.recoveryCode].every(
+    (each) => each === undefined,
+  )
+  if (isEmpty) return
+
+  demandOne(given, context)
+  if (given.password !== undefined) return
+
+  const message = 'This field is required.'
+  const issue = { code: 'invalid_type', expected: 'string', message } as const
+  context.addIssue({ ...issue, path: ['password'] })
+}
+
+export const ReplaceRecoveryCodesRequest = body({
+  password: currentPassword.optional(),
+  code: code.optional(),
+}).superRefine(demandProof)
 export const RemoveSecondFactorRequest = body({
-  password: currentPassword,
+  password: currentPassword.optional(),
   ...proof,
-}).superRefine(demandOne)
+}).superRefine(demandProof)
 
 const base64url = text.describe('Bytes in base64url, without padding.')
 
@@ -128,9 +173,9 @@ export const SignInPasskeyRequest = body({
     'The `AuthenticatorAssertionResponse` of `navigator.credentials.get()`.',
   ),
 })
-/** It has no fields. */
-export const StartPasskeyRequest = body({})
+export const StartPasskeyRequest = body({ challenge: setUpChallenge })
 export const AddPasskeyRequest = body({
+  challenge: setUpChallenge,
   credential: registration.describe(
     'The `AuthenticatorAttestationResponse` of `navigator.credentials.create()`.',
   ),
@@ -171,9 +216,10 @@ function success<Shape extends z.ZodRawShape>(shape: Shape) {
 
 export const SessionTokensResponse = success({
   token: jwt.describe(
-    `The session JWT (ES256), valid for ${lifetimes.sessionToken / hour} hours, but not longer than its session.\n` +
-      'Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +
-      '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176)\n' +
+    `The session JWT (ES256), valid for ${lifetimes.sessionToken / hour} hours, but not longer than its session\n` +
+      'or than half of `SESSION_IDLE_MINUTES`. Claims: `iss`, `aud`, `sub` (the user), `sid`\n' +
+      '(the session), `jti`, `iat`, `exp`, `auth_time` (when the user signed in), `email`,\n' +
+      '`amr` (how the user signed in, RFC 8176)\n' +
       'if that is known, and, after a sign-in through an identity provider, `connection`\n' +
       '(its slug).',
   ),
@@ -313,6 +359,8 @@ export const WidgetSessionResponse = success({
   expiresAt: instant.describe('When the JWT expires.'),
 })
 
+const stepMethod = z.enum(['totp', 'passkey', 'recovery-code'])
+
 export const SecondFactorResponse = success({
   available: z
     .boolean()
@@ -321,6 +369,10 @@ export const SecondFactorResponse = success({
     .optional()
     .describe('Since when a sign-in with the password asks for a code.'),
   recoveryCodesLeft: z.int().min(0).optional(),
+  methods: z
+    .array(stepMethod)
+    .optional()
+    .describe('What completes a sign-in with the password. Missing if nothing has to.'),
 })
 
 export const StartSecondFactorResponse = success({
@@ -334,11 +386,19 @@ export const StartSecondFactorResponse = success({
   expiresAt: instant.describe('Until when `confirm` accepts it.'),
 })
 
-export const RecoveryCodesResponse = success({
-  recoveryCodes: z
-    .array(z.string().regex(/^[0-9A-Z]{6}(-[0-9A-Z]{6}){3}$/))
-    .describe('Ten codes. Empty if a repeated request confirms the same second factor.'),
-})
+const recoveryCodes = z
+  .array(z.string().regex(/^[0-9A-Z]{6}(-[0-9A-Z]{6}){3}$/))
+  .describe('Ten codes. Empty if a repeated request confirms the same second factor.')
+
+export const RecoveryCodesResponse = success({ recoveryCodes })
+
+/** The session that a set-up starts, if the request had a challenge. */
+const startedTokens = SessionTokensResponse.pick({
+  token: true,
+  refreshToken: true,
+}).partial().shape
+
+export const ConfirmSecondFactorResponse = success({ recoveryCodes, ...startedTokens })
 
 /** What `navigator.credentials.get()` needs (`PublicKeyCredentialRequestOptionsJSON`). */
 export const PasskeySignInOptionsResponse = success({
@@ -399,7 +459,11 @@ export const PasskeysResponse = success({
   passkeys: z.array(passkey).describe('The newest is first.'),
 })
 
-export const PasskeyResponse = success({ passkey })
+export const PasskeyResponse = success({
+  passkey,
+  recoveryCodes: recoveryCodes.optional(),
+  ...startedTokens,
+})
 
 export const OkResponse = success({})
 
@@ -475,9 +539,19 @@ const IssueSchema = z.object({
 }) satisfies z.ZodType<Issue>
 
 const ChallengeSchema = z.object({
-  challenge: matching(/^[\w-]{88}$/, 'For `POST /api/auth/sign-in/second-factor`.'),
+  challenge: matching(
+    /^[\w-]{88}$/,
+    'For `POST /api/auth/sign-in/second-factor`, or with `setUp` for the operations that set\n' +
+      'up a second factor.',
+  ),
   expiresAt: instant,
-  methods: z.array(z.enum(['totp', 'recovery-code'])),
+  methods: z
+    .array(stepMethod)
+    .describe('What completes the sign-in. Empty if the user has to set something up.'),
+  setUp: z
+    .array(z.enum(['passkey', 'totp']))
+    .optional()
+    .describe('What the user can set up to complete the sign-in.'),
 }) satisfies z.ZodType<Challenge>
 
 const requestId = matching(

@@ -18,11 +18,11 @@ export const signInPurpose: Purpose = {
 }
 
 /**
- * Returns the purpose of a challenge with which one session adds a passkey, until the
- * password or the second factor of the user changes.
+ * Returns the purpose of a challenge with which one session, or the set-up that starts it,
+ * adds a passkey, until the password or the second factor of the user changes.
  */
 export function registrationPurpose(
-  { userId, sessionId }: LiveSession,
+  { userId, sessionId }: Pick<LiveSession, 'userId' | 'sessionId'>,
   { passwordChangedAt, enabledAt }: UserWithFactor,
 ): Purpose {
   const context = ['register', userId, sessionId, passwordChangedAt, enabledAt]

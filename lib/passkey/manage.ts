@@ -65,7 +65,8 @@ export async function removeAllPasskeys(
 
 /**
  * Returns a statement that deletes passkeys of one user and, if there were any, ends
- * sessions. Its row count is the number of ended sessions. Lock order: user, passkey,
+ * sessions. If the user has no other factor, the password alone signs in again, or sets
+ * one up. Its row count is the number of ended sessions. Lock order: user, passkey,
  * session, email.
  */
 function removal(
@@ -79,8 +80,17 @@ function removal(
     { userId: Prisma.sql`user_id` },
     Prisma.sql`FROM removed`,
   )
+
+  // The statement still sees the deleted rows in `passkeys`.
   return Prisma.sql`
     WITH removed AS (DELETE FROM passkeys WHERE ${isRemoved} RETURNING user_id),
+      switched_off AS (
+        UPDATE users SET second_factor_at = NULL
+        WHERE id = ${user} AND second_factor_at IS NOT NULL
+          AND NOT EXISTS (SELECT FROM second_factors WHERE second_factors.user_id = users.id)
+          AND (SELECT count(*) FROM passkeys WHERE passkeys.user_id = users.id) = (SELECT count(*) FROM removed)
+        RETURNING id
+      ), codes AS (DELETE FROM recovery_codes WHERE user_id = (SELECT id FROM switched_off)),
       ${endAllSessions(user, spared)}, ${notice('passkey-removed', user, caller)}${recorded}
     SELECT id FROM revoked`
 }

@@ -9,11 +9,9 @@ import { Prisma, prisma } from '../database/prisma'
 import { addToOrigin } from '../event/origin'
 import { errorCode } from '../log/error-code'
 import { log } from '../log/log'
-import { makeKnownBrowser } from '../password/known-browser'
 import {
-  identifyAttempt,
+  addKnownBrowser,
   type PasswordSession,
-  readAccount,
   repeatPasswordSession,
   type SignIn,
   startPasswordSession,
@@ -95,7 +93,7 @@ export async function signInWithPasskey(given: Given, caller: Caller): Promise<S
     const repeated = isRejected
       ? null
       : await repeatSession(issued.id, presented, verified, caller)
-    if (repeated) return addKnownBrowser(repeated, email, caller)
+    if (repeated) return addKnownBrowser(repeated, email ?? '', caller)
     throw new ApiError('CHALLENGE_INVALID', { check: 'challenge_used' })
   }
 
@@ -227,22 +225,6 @@ async function explainUnused(
     'the counter of a passkey did not grow: it may have been copied',
   )
   return invalidPasskey('passkey_counter')
-}
-
-/** Adds the cookie by which the browser has its own attempts with the password. */
-async function addKnownBrowser(
-  session: PasswordSession,
-  email: string | null,
-  caller: Caller,
-): Promise<SignIn> {
-  const address = email ?? ''
-  const account = readAccount(address)
-  const { browser } = await identifyAttempt(account, [address], caller)
-
-  return {
-    ...session,
-    knownBrowser: makeKnownBrowser(account, browser, session.startedAt),
-  }
 }
 
 /** The causes that the page explains to the user. */

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Caller } from '../contract/caller'
 import type { Check } from '../contract/checks'
 import { emailForms, parseEmail } from '../contract/email-address'
-import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/errors'
+import {
+  ApiError,
+  type Challenge,
+  setUpMessage,
+  usePasskeyMessage,
+  wrongPasswordMessage,
+} from '../contract/errors'
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
@@ -10,7 +16,7 @@ import { withEvents } from '../event/record'
 import { errorCode } from '../log/error-code'
 import { describeCause, log } from '../log/log'
 import { makeChallenge } from '../second-factor/challenge'
-import { findFactor } from '../second-factor/find'
+import { findFactor, findSteps } from '../second-factor/find'
 import type { LiveSession } from '../session/find'
 import { findRepeated, hashBrowser, identifyRepetition } from '../session/repetition'
 import {
@@ -20,6 +26,7 @@ import {
   startSession,
 } from '../session/start'
 import { issueTokens, type SessionTokens } from '../session/tokens'
+import { env } from '../settings/env'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { isVerifiable, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
@@ -61,13 +68,13 @@ export async function signIn(
     const user = await verify(emails, password, attempt)
     if (typeof user === 'string') throw new ApiError('SIGN_IN_INVALID', { check: user })
 
-    if (user.hasSecondFactor) {
+    if (user.hasSecondFactor || env().SECOND_FACTOR === 'required') {
       const challenge = await challengeUser(user)
       if (!challenge) continue
 
       if (user.upgraded) await upgrade(user, user.upgraded)
       await releaseAttempt(attempt)
-      throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge, check: 'second_factor' })
+      throw secondFactorRequired(challenge)
     }
 
     const session = await startOrRepeat(user, caller, attempt)
@@ -148,8 +155,21 @@ async function findUser(emails: string[]): Promise<FoundUser | null> {
   return user ?? null
 }
 
+/** Returns the error for a right password that needs a second step. */
+function secondFactorRequired(challenge: Challenge): ApiError {
+  const { methods, setUp } = challenge
+  const isPasskey = methods.length === 1 && methods[0] === 'passkey'
+  const message = setUp ? setUpMessage : isPasskey ? usePasskeyMessage : undefined
+
+  return new ApiError('SECOND_FACTOR_REQUIRED', {
+    challenge,
+    check: 'second_factor',
+    ...(message && { message }),
+  })
+}
+
 /**
- * Returns the challenge for the second factor, unless the user was changed since the
+ * Returns the challenge for the second step, unless the user was changed since the
  * password was verified.
  */
 async function challengeUser({
@@ -157,9 +177,8 @@ async function challengeUser({
   passwordHash,
 }: StoredUser): Promise<Challenge | undefined> {
   const user = await findFactor(userId)
-  return user?.enabledAt && user.passwordHash === passwordHash
-    ? makeChallenge(user)
-    : undefined
+  const isSame = user?.passwordHash === passwordHash
+  return user && isSame && findSteps(user) ? makeChallenge(user) : undefined
 }
 
 /**
@@ -275,6 +294,24 @@ function start(
   return startPasswordSession(sessionId, condition, ['pwd'], caller, attempt)
 }
 
+/**
+ * Adds the cookie by which the browser has its own attempts with the password. `email`: the
+ * address of the session's user.
+ */
+export async function addKnownBrowser(
+  session: PasswordSession,
+  email: string,
+  caller: Caller,
+): Promise<SignIn> {
+  const account = readAccount(email)
+  const { browser } = await identifyAttempt(account, [email], caller)
+
+  return {
+    ...session,
+    knownBrowser: makeKnownBrowser(account, browser, session.startedAt),
+  }
+}
+
 /** `startedAt`: in seconds since 1970. */
 export type PasswordSession = Omit<SignIn, 'knownBrowser'> & { startedAt: number }
 
@@ -313,24 +350,32 @@ export async function startPasswordSession(
     ), ${startSession(sessionId, heldIds, caller.device, hashBrowser(caller))}${refund}
     SELECT ${startedColumns}, (SELECT email FROM claimed) AS email FROM started`
 
-  if (!row) return null
-
-  // A second statement, because the first may have waited for the lock, and can't see a
-  // connection added meanwhile.
-  const revocation = Prisma.sql`
-    UPDATE sessions SET revoked_at = now()
-    WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
-  const ended = { userId: row.userId, sessionId }
-  const isForbidden = await prisma().$executeRaw(
-    withEvents(revocation, 'session_ended', ended),
-  )
-  if (isForbidden) return null
+  if (!row || (await endIfForbidden(sessionId, row.userId))) return null
 
   const tokens = issueTokens({ sessionId, connection: null, generation: 0, ...row })
 
   const { userId, now } = row
 
   return { ...tokens, userId, sessionId, isRepeated: false, startedAt: now }
+}
+
+/**
+ * Ends a session that has just started if its user may not use a password any more. Returns
+ * whether it did.
+ */
+export async function endIfForbidden(
+  sessionId: string,
+  userId: string,
+): Promise<boolean> {
+  // A second statement, because the first may have waited for the lock, and can't see a
+  // connection added meanwhile.
+  const revocation = Prisma.sql`
+    UPDATE sessions SET revoked_at = now()
+    WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
+  const ended = { userId, sessionId }
+  const count = await prisma().$executeRaw(withEvents(revocation, 'session_ended', ended))
+
+  return count > 0
 }
 
 async function upgrade(

@@ -5,7 +5,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { readUuid } from '../crypto/token'
 import { readCookie } from '../session/cookie'
 import { env } from '../settings/env'
-import { findFactor, type UserWithFactor } from './find'
+import { findFactor, findSteps, type Steps, type UserWithFactor } from './find'
 
 // 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC. A multiple of 3 bytes
 // has only one form in base64.
@@ -27,15 +27,27 @@ export function makeChallenge(user: UserWithFactor): Challenge {
   return {
     challenge: Buffer.concat([signed, mac(newest!, signed, user)]).toString('base64url'),
     expiresAt: new Date(expiresAt * 1000).toISOString(),
-    methods: ['totp', 'recovery-code'],
+    ...(findSteps(user) ?? { methods: [] }),
   }
 }
 
 /** The user of a valid challenge, and the ID of the one session that it can start. */
 export type Challenged = UserWithFactor & { sessionId: string }
 
-/** Returns the user of a challenge that is still valid, otherwise the reason. */
-export async function findChallenged(challenge: string): Promise<Challenged | Check> {
+/**
+ * The user of a challenge with which a factor can be set up. `isDone`: the user has one
+ * meanwhile, possibly from an earlier request with this challenge.
+ */
+export type SetUp = Challenged & { isDone: boolean }
+
+type Read = {
+  user: Challenged
+  /** Whether the challenge was issued for the user in this state. */
+  isIssuedFor: (state: UserWithFactor) => boolean
+}
+
+/** Returns the user of a challenge that has not expired, otherwise the reason. */
+async function readChallenge(challenge: string): Promise<Read | Check> {
   if (!/^[\w-]{88}$/.test(challenge)) return 'challenge_unknown'
 
   const bytes = Buffer.from(challenge, 'base64url')
@@ -45,28 +57,62 @@ export async function findChallenged(challenge: string): Promise<Challenged | Ch
   )
   const user = await findFactor(userId!)
   const expiresAt = signed.readUInt32BE(2 * idBytes)
-  if (!user?.enabledAt) return 'challenge_changed'
+  if (!user) return 'challenge_changed'
   if (user.now >= expiresAt) return 'challenge_expired'
 
-  const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) =>
-    timingSafeEqual(mac(key, signed, user), given),
-  )
-
-  return isValid ? { ...user, sessionId: sessionId! } : 'challenge_changed'
+  return {
+    user: { ...user, sessionId: sessionId! },
+    isIssuedFor: (state) =>
+      env().SESSION_SIGNING_KEYS.challengeKeys.some((key) =>
+        timingSafeEqual(mac(key, signed, state), given),
+      ),
+  }
 }
 
 /**
- * Returns the valid challenge in a browser's cookie and the user's email address, or
- * null. For the sign-in page.
+ * Returns the user of a challenge with which a code can start a session, otherwise the
+ * reason.
+ */
+export async function findChallenged(challenge: string): Promise<Challenged | Check> {
+  const read = await readChallenge(challenge)
+  if (typeof read === 'string') return read
+
+  const { user, isIssuedFor } = read
+  return user.enabledAt !== null && isIssuedFor(user) ? user : 'challenge_changed'
+}
+
+/**
+ * Returns the user of a challenge that was issued because the user had no second factor,
+ * otherwise the reason.
+ */
+export async function findSetUp(challenge: string): Promise<SetUp | Check> {
+  const read = await readChallenge(challenge)
+  if (typeof read === 'string') return read
+
+  const { user, isIssuedFor } = read
+  if (!isIssuedFor({ ...user, enabledAt: null })) return 'challenge_changed'
+  if (user.enabledAt !== null) return { ...user, isDone: true }
+
+  return findSteps(user)?.setUp ? { ...user, isDone: false } : 'challenge_changed'
+}
+
+/**
+ * Returns the valid challenge in a browser's cookie, its user, and what completes the
+ * sign-in, or null. For the sign-in page.
  */
 export async function findBrowserChallenge(
   headers: Headers,
-): Promise<{ challenge: string; email: string } | null> {
+): Promise<{ challenge: string; user: Challenged; steps: Steps } | null> {
   const challenge = readCookie(headers, 'challenge')
   if (!challenge) return null
 
-  const user = await findChallenged(challenge)
-  return typeof user === 'string' ? null : { challenge, email: user.email }
+  const read = await readChallenge(challenge)
+  if (typeof read === 'string' || !read.isIssuedFor(read.user)) return null
+
+  const { user } = read
+  const steps = findSteps(user)
+
+  return steps && { challenge, user, steps }
 }
 
 function mac(

@@ -40,6 +40,12 @@ export async function checkCode(
     return { proof: { codeHash: hashRecoveryCode(recoveryCode) }, attempt }
   }
 
+  // a user whose only factor is a passkey has no code
+  if (user.encryptedSecret === null) {
+    await consumeAttempt({ secondFactorOf: userId })
+    throw invalidCode(given, false, 'factor_off')
+  }
+
   const secret = await decryptSecret(user)
   const attempt = await consumeAttempt({ secondFactorOf: userId })
   const { failures, lastStep, now } = await countFailure(userId, given)
@@ -85,9 +91,9 @@ async function countFailure(userId: string, given: Given) {
   const [counted] = await counting.catch(NothingChanged.rethrow)
   if (counted) return counted
 
-  // the second factor was switched off meanwhile
+  // the authenticator app was switched off meanwhile
   const factor = await findFactor(userId)
-  if (!factor?.enabledAt) throw invalidCode(given, false, 'factor_off')
+  if (!factor?.encryptedSecret) throw invalidCode(given, false, 'factor_off')
 
   log.warn(
     { userId },
@@ -140,12 +146,15 @@ export function spend(proof: Proof): Prisma.Sql {
         RETURNING user_id
       )`
 
+  // A user whose only factor is a passkey has no row in `second_factors`. `coalesce` locks
+  // the row first, if there is one.
   return Prisma.sql`
     locked_factor AS MATERIALIZED (
       SELECT user_id FROM second_factors WHERE user_id = (SELECT user_id FROM locked_user) FOR UPDATE
     ), spent AS (
       UPDATE recovery_codes SET used_at = now()
-      WHERE user_id = (SELECT user_id FROM locked_factor) AND code_hash = ${proof.codeHash} AND used_at IS NULL
+      WHERE user_id = coalesce((SELECT user_id FROM locked_factor), (SELECT user_id FROM locked_user))
+        AND code_hash = ${proof.codeHash} AND used_at IS NULL
       RETURNING user_id
     ), unlocked AS (UPDATE second_factors SET failures = 0 WHERE user_id = (SELECT user_id FROM spent))`
 }

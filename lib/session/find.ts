@@ -1,10 +1,15 @@
 import type { Check } from '../contract/checks'
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { beganWithOwnCredential, isUnexpired } from '../database/conditions'
+import {
+  beganWithOwnCredential,
+  beganWithPasswordOnly,
+  isUnexpired,
+} from '../database/conditions'
 import { mayUsePassword } from '../database/domain-rules'
 import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { env } from '../settings/env'
 import { readCookie } from './cookie'
 import {
   type PresentedClaims,
@@ -21,17 +26,40 @@ export type LiveSession = {
   endsAt: Date
 }
 
-/**
- * A condition on a row of `sessions`: the user is enabled, and may use a password if the
- * session began with a password or a passkey.
- */
-export const isUserAllowed = Prisma.sql`(
+const isUserPermitted = Prisma.sql`(
   SELECT disabled_at IS NULL AND (NOT ${beganWithOwnCredential} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
+
+/**
+ * Returns a condition on a row of `sessions`: the user is enabled, and may use a password if
+ * the session began with a password or a passkey. If a second factor is required, a session
+ * that began with a password had one.
+ */
+export function isUserAllowed(): Prisma.Sql {
+  return env().SECOND_FACTOR === 'required'
+    ? Prisma.sql`(${isUserPermitted} AND NOT ${beganWithPasswordOnly})`
+    : isUserPermitted
+}
 
 const isParentLive = Prisma.sql`
   (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = sessions.parent_id)`
 const isClientEnabled = Prisma.sql`
   (SELECT disabled_at IS NULL FROM clients WHERE clients.id = sessions.client_id)`
+
+/**
+ * Returns a condition on a row of `sessions`, after an `AND`: neither the browser nor a
+ * client that got its session from it has been inactive for SESSION_IDLE_MINUTES. Empty
+ * without that setting. A start and a renewal count as activity.
+ */
+export function isActive(): Prisma.Sql {
+  const minutes = env().SESSION_IDLE_MINUTES
+  if (minutes === undefined) return Prisma.empty
+
+  const ofBrowser = Prisma.sql`coalesce(sessions.parent_id, sessions.id)`
+  return Prisma.sql`AND greatest(
+    (SELECT greatest(created_at, rotated_at) FROM sessions AS parent WHERE parent.id = ${ofBrowser}),
+    (SELECT max(greatest(created_at, rotated_at)) FROM sessions AS child WHERE child.parent_id = ${ofBrowser})
+  ) > now() - make_interval(mins => ${minutes})`
+}
 
 /** A condition on a row of `sessions`: whether it is a browser's own session. */
 export const isOfBrowser = Prisma.sql`parent_id IS NULL`
@@ -129,7 +157,7 @@ async function explainSession(
         WHEN (${isAccepted}) IS NOT TRUE THEN 'token_client'
         WHEN (SELECT disabled_at IS NOT NULL FROM users WHERE users.id = user_id) THEN 'disabled'
         WHEN renewable_until <= now() THEN 'not_renewable'
-        WHEN ${isUserAllowed} IS NOT TRUE THEN 'sso_only'
+        WHEN ${isUserPermitted} IS NOT TRUE THEN 'sso_only' ${explainSettings()}
         WHEN connection_id IS NOT NULL AND (
           SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id) IS NOT TRUE THEN 'connection'
         WHEN generation < ${generation}::int THEN 'token_newer'
@@ -138,6 +166,17 @@ async function explainSession(
     FROM sessions WHERE id = ${sessionId}`.catch(NothingChanged.rethrow)
 
   return session?.check ?? 'session_unknown'
+}
+
+/** Returns the reasons in `explainSession` that depend on settings, if they are on. */
+function explainSettings(): Prisma.Sql {
+  const { SECOND_FACTOR, SESSION_IDLE_MINUTES } = env()
+  const missing = Prisma.sql`WHEN ${beganWithPasswordOnly} THEN 'factor_missing'`
+  const idle = Prisma.sql`WHEN (true ${isActive()}) IS NOT TRUE THEN 'session_idle'`
+
+  return Prisma.sql`
+    ${SECOND_FACTOR === 'required' ? missing : Prisma.empty}
+    ${SESSION_IDLE_MINUTES === undefined ? Prisma.empty : idle}`
 }
 
 /**
@@ -179,7 +218,7 @@ export async function findRefreshableSession(
   const isRefreshable = Prisma.sql`
     (generation = ${generation}
       OR generation = ${generation} + 1 AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
-    AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed} AND ${isAccepted}`
+    AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed()} AND ${isAccepted} ${isActive()}`
 
   return findLive(sessionId, isRefreshable)
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { SessionsResponse } from '../contract/schemas'
 import { isUnexpired } from '../database/conditions'
 import { dateFromEpoch, prisma } from '../database/prisma'
-import type { LiveSession } from './find'
+import { isActive, type LiveSession } from './find'
 import { endSessions } from './revoke'
 
 type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
@@ -29,7 +29,7 @@ export async function listSessions({
         SELECT max(greatest(created_at, rotated_at)) FROM sessions AS child WHERE child.parent_id = sessions.id
       )))]::float8[] AS times
     FROM sessions
-    WHERE user_id = ${userId} AND revoked_at IS NULL AND parent_id IS NULL AND ${isUnexpired}
+    WHERE user_id = ${userId} AND revoked_at IS NULL AND parent_id IS NULL AND ${isUnexpired} ${isActive()}
     ORDER BY created_at DESC`
 
   return rows.map(({ times: [created, used], ...session }) => ({

@@ -4,7 +4,7 @@ import { isUnexpired } from '../database/conditions'
 import { Prisma, prisma } from '../database/prisma'
 import { eventColumns, recordEvents } from '../event/record'
 import { log } from '../log/log'
-import { explainRefreshToken, isOfBrowser, isUserAllowed } from './find'
+import { explainRefreshToken, isActive, isOfBrowser, isUserAllowed } from './find'
 import { noticeClients } from './revoke'
 import { issueTokens, type Refresh, readRefreshToken, type StoredSession } from './tokens'
 
@@ -56,7 +56,7 @@ export async function rotate(
       rotated_at = CASE WHEN ${rotates} THEN now() ELSE rotated_at END,
       revoked_at = CASE WHEN ${isReuse} THEN now() END
     WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND generation >= ${generation}
-      AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed} AND ${isAccepted}
+      AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed()} AND ${isAccepted} ${isActive()}
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
     RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,
       floor(extract(epoch FROM coalesce(authenticated_at, created_at)))::int AS "authenticatedAt", amr, method,

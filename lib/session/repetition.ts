@@ -72,7 +72,7 @@ export async function findRepeated(
     WHERE id = ANY (${ids}::uuid[]) AND browser_hash = ${browserHash} AND ${isOfBrowser} AND ${isAnswered}
       AND created_at > now() - make_interval(secs => ${repetitionSeconds}) AND revoked_at IS NULL AND ${isUnexpired}
       AND generation = 0 AND rotated_at IS NULL AND (renewable_until IS NULL OR renewable_until > now())
-      AND ${isUserAllowed}
+      AND ${isUserAllowed()}
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
       AND NOT EXISTS (
         SELECT FROM sessions AS held

@@ -109,9 +109,15 @@ export function endAllSessions(
     ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))`
     : Prisma.empty
 
+  return Prisma.sql`
+    ${revokeSessions(Prisma.sql`user_id = ${userId} ${isSpared}`)}, ${deleteCodes(userId)}`
+}
+
+/** Returns a CTE that deletes the usable codes of a user. */
+export function deleteCodes(userId: Prisma.Sql): Prisma.Sql {
   // The comparison of a pair makes the planner use the index of both columns.
   return Prisma.sql`
-    ${revokeSessions(Prisma.sql`user_id = ${userId} ${isSpared}`)}, codes_deleted AS (
+    codes_deleted AS (
       DELETE FROM exchange_codes
       WHERE user_id = ${userId} AND ${codeIsUsable} AND (user_id, expires_at) > (${userId}, ${longExpired})
     )`

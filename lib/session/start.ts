@@ -1,5 +1,6 @@
 import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
+import type { Recorded } from '../event/record'
 import { revokeSessions } from './revoke'
 import type { StoredSession } from './tokens'
 
@@ -74,12 +75,18 @@ export function startSession(
 ) {
   const replaced = Prisma.sql`
     id = ANY (ARRAY(${replacedIds(heldIds)})) AND EXISTS (SELECT FROM claimed)`
-  const began = {
-    kind: 'signed_in',
-    about: { ...claimedEvent, sessionId },
-    from: Prisma.sql`FROM claimed`,
-  } as const
+  const began = describeStart(sessionId)
 
+  return Prisma.sql`${insertSession(sessionId, device, browserHash)},
+    ${revokeSessions(replaced, 'session_ended', [began])}`
+}
+
+/** Returns the CTE `started`, which starts a session for `claimed`. */
+export function insertSession(
+  sessionId: string,
+  device: string | null,
+  browserHash: Uint8Array<ArrayBuffer> | null,
+): Prisma.Sql {
   return Prisma.sql`
     started AS (
       INSERT INTO sessions
@@ -88,7 +95,16 @@ export function startSession(
         ${claimedEnd}, now()
       FROM claimed
       RETURNING ${insertedColumns}
-    ), ${revokeSessions(replaced, 'session_ended', [began])}`
+    )`
+}
+
+/** Returns the event of a session for `claimed`. */
+export function describeStart(sessionId: string): Recorded {
+  return {
+    kind: 'signed_in',
+    about: { ...claimedEvent, sessionId },
+    from: Prisma.sql`FROM claimed`,
+  }
 }
 
 /**

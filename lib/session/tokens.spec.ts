@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { lifetimes } from '../contract/lifetimes'
 import { env } from '../settings/env'
 import { newSigningKeys, parseSigningKeys } from '../settings/signing-keys'
-import { signSessionToken, verifySessionToken } from './tokens'
+import { issueTokens, signSessionToken, verifySessionToken } from './tokens'
 
 const now = () => Math.floor(Date.now() / 1000)
 const subject = { userId: randomUUID(), sessionId: randomUUID() }
@@ -58,6 +58,31 @@ test('a token of an operator has the claim act, and never amr', () => {
   expect(payload('operator')).not.toHaveProperty('amr')
   expect(payload('password')).toMatchObject({ amr: ['pwd'] })
   expect(payload('password')).not.toHaveProperty('act')
+})
+
+test('a token lives for 12 hours, or for half of SESSION_IDLE_MINUTES, or as its client has chosen, whichever is less', () => {
+  const week = lifetimes.session
+  const cases = [
+    [undefined, null, week, 12 * 3_600],
+    [undefined, 5, week, 300],
+    [60, null, week, 1_800],
+    [60, 5, week, 300],
+    [60, null, 100, 100],
+    [10_080, null, week, 12 * 3_600],
+  ] as const
+
+  try {
+    for (const [idleMinutes, tokenMinutes, seconds, expected] of cases) {
+      env().SESSION_IDLE_MINUTES = idleMinutes
+      const times = { now: now(), endsAt: now() + seconds }
+      const session = { ...claims, method: null, generation: 0, ...times }
+      const { token, tokenSeconds } = issueTokens({ ...session, tokenMinutes })
+      const { iat, exp } = decodeJwt(token)
+      expect([tokenSeconds, exp! - iat!]).toEqual([expected, expected])
+    }
+  } finally {
+    env().SESSION_IDLE_MINUTES = undefined
+  }
 })
 
 test('a token of this service is accepted', async () => {

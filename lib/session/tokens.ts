@@ -47,13 +47,22 @@ export function issueTokens({
 }: StoredSession): SessionTokens {
   const sessionSeconds = endsAt - now
   const longest = tokenMinutes ? tokenMinutes * 60 : lifetimes.sessionToken
-  const tokenSeconds = Math.min(longest, sessionSeconds)
+  const tokenSeconds = Math.min(longest, sessionSeconds, readIdleSeconds() / 2)
   return {
     token: signSessionToken({ ...session, issuedAt: now, expiresAt: now + tokenSeconds }),
     tokenSeconds,
     refreshToken: makeRefreshToken({ sessionId: session.sessionId, generation }),
     sessionSeconds,
   }
+}
+
+/**
+ * Returns after how many seconds without a renewal a session ends. A JWT lives at most half
+ * as long, so that a client in use renews its session in time.
+ */
+function readIdleSeconds(): number {
+  const minutes = env().SESSION_IDLE_MINUTES
+  return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60
 }
 
 /** Signs a session JWT. */

@@ -322,6 +322,9 @@ test('a second factor requires password sign-in and an encryption key', () => {
     'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
     'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
   ])
+  expect(
+    problems({ ...good, SECOND_FACTOR: 'required', PASSWORD_SIGN_IN: 'true' }),
+  ).toEqual(['ENCRYPTION_KEY is missing: SECOND_FACTOR is required'])
 })
 
 test('passkeys require password sign-in, and an address at which browsers allow them', () => {
@@ -602,7 +605,9 @@ test('numbers, flags and choices have sentences of their own', () => {
     ['SMTP_MAX_CONNECTIONS', '0', 'must be a whole number from 1 to 50'],
     ['CORNER_RADIUS', '25', 'must be a number from 0 to 24'],
     ['CORNER_RADIUS', '4px', 'must be a number from 0 to 24'],
-    ['SECOND_FACTOR', 'yes', 'must be true or false'],
+    ['SECOND_FACTOR', 'yes', 'must be true, false or required'],
+    ['SESSION_IDLE_MINUTES', '29', 'must be a whole number from 30 to 10080'],
+    ['SESSION_IDLE_MINUTES', '10081', 'must be a whole number from 30 to 10080'],
     ['METRICS_PORT', '0', 'must be a whole number from 1 to 65535'],
     ['METRICS_PORT', '3000', 'must not be the port of the server (PORT)'],
     ['METRICS_HOST', 'http://localhost', 'must be an IPv4 address or a host name'],

@@ -216,7 +216,11 @@ const Settings = z.object({
   CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   VERCEL: z.string().optional(),
   PASSWORD_SIGN_IN: flag.default(false),
-  SECOND_FACTOR: flag.default(false),
+  SECOND_FACTOR: z
+    .enum(['true', 'false', 'required'], { error: 'must be true, false or required' })
+    .transform((value) => (value === 'required' ? value : value === 'true'))
+    .default(false),
+  SESSION_IDLE_MINUTES: wholeNumber(30, 10_080).optional(),
   SCIM: flag.default(false),
   SETUP_LINKS: flag.default(false),
   PASSKEYS: flag.default(false),
@@ -544,7 +548,7 @@ function conflicts(given: Given, env: Env | undefined) {
       'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
     env?.SECOND_FACTOR &&
       !env.ENCRYPTION_KEY &&
-      'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
+      `ENCRYPTION_KEY is missing: SECOND_FACTOR is ${env.SECOND_FACTOR}`,
     env?.SETUP_LINKS &&
       !env.ENCRYPTION_KEY &&
       'ENCRYPTION_KEY is missing: SETUP_LINKS is true',

@@ -602,6 +602,17 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       name: 'Authenticator-App',
       off: 'Machen Sie Ihr Konto sicherer: Nach dem Passwort fragen wir dann nach einem Code aus einer App auf Ihrem Smartphone.',
       on: 'Wenn Sie sich mit Ihrem Passwort anmelden, fragen wir nach einem Code.',
+      onPasskey:
+        'Nach dem Passwort fragen wir nach Ihrem Passkey oder einem Wiederherstellungscode.',
+      noCodes:
+        'Sie melden sich mit Ihrem Passkey an. Sie haben noch keine Wiederherstellungscodes: Erstellen Sie jetzt welche, falls Sie ihn verlieren.',
+      requiredAgain:
+        'Ein zweiter Faktor ist vorgeschrieben. Wenn Sie sich das nächste Mal mit Ihrem Passwort anmelden, richten Sie wieder einen ein.',
+      requiredPasskey:
+        'Ein zweiter Faktor ist vorgeschrieben. Nach dem Passwort fragen wir nach Ihrem Passkey oder einem Wiederherstellungscode.',
+      proven:
+        'Sie haben sich gerade mit Ihrem Passkey angemeldet und brauchen Ihr Passwort deshalb nicht.',
+      usePasskey: 'Stattdessen Passkey verwenden',
       since: 'Eingeschaltet seit',
       left: 'Übrige Wiederherstellungscodes:',
       actions: {
@@ -624,7 +635,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       saved: 'Ich habe sie gespeichert',
       lost: 'Ihre Wiederherstellungscodes wurden nicht angezeigt',
       lostBody:
-        'Ihre Authenticator-App ist eingerichtet, aber die Verbindung ist abgebrochen, bevor wir Ihre Wiederherstellungscodes anzeigen konnten. Erstellen Sie jetzt neue, damit Sie sich auch ohne Ihr Telefon anmelden können.',
+        'Ihr zweiter Faktor ist eingerichtet, aber die Verbindung ist abgebrochen, bevor wir Ihre Wiederherstellungscodes anzeigen konnten. Erstellen Sie jetzt neue, damit Sie sich auch ohne Ihr Telefon anmelden können.',
       sending: 'Einen Moment …',
       limited: {
         title: 'Bitte warten Sie ein wenig',
@@ -668,10 +679,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     removeBody:
       'Sie können sich nicht mehr mit ihm anmelden, und alle anderen Geräte werden abgemeldet.',
     last: 'Sie melden sich dann mit Ihrem Passwort an.',
+    lastRequired:
+      'Wenn Sie sich das nächste Mal mit Ihrem Passwort anmelden, richten Sie einen zweiten Faktor ein.',
     removeThis: 'Diesen Passkey entfernen',
     again: 'Erneut anmelden',
-    againBody:
-      'Melden Sie sich zum Schutz Ihres Kontos erneut an, bevor Sie Ihre Passkeys ändern.',
+    againBody: 'Melden Sie sich zum Schutz Ihres Kontos erneut an, bevor Sie das ändern.',
     back: 'Zurück zu Ihrem Konto',
     exists: 'Dieses Gerät hat bereits einen Passkey für Ihr Konto.',
     signInProblems: {
@@ -708,6 +720,22 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
   },
   secondFactor: {
     title: 'Bestätigen Sie, dass Sie es sind',
+    passkey: 'Passkey verwenden',
+    passkeyOnly: 'Verwenden Sie den Passkey, den Sie Ihrem Konto hinzugefügt haben.',
+    passkeyProblems: {
+      NotAllowedError:
+        'Das hat nicht geklappt oder wurde abgebrochen. Versuchen Sie es erneut.',
+      browser:
+        'Ihr Browser konnte keinen Passkey verwenden. Versuchen Sie es mit einem anderen Browser oder Gerät.',
+    },
+    setUp: {
+      title: 'Zweiten Faktor einrichten',
+      body: 'Um sich anzumelden, brauchen Sie neben dem Passwort einen zweiten Faktor.',
+      app: 'Authenticator-App verwenden',
+      appBody:
+        'Nach dem Passwort geben Sie dann einen Code aus einer App auf Ihrem Smartphone ein.',
+      instead: 'Stattdessen Passkey verwenden',
+    },
     names: {
       code: 'Code aus Ihrer Authenticator-App',
       recoveryCode: 'Wiederherstellungscode',
@@ -715,7 +743,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     hint: {
       code: 'Sechs Ziffern, die sich alle 30 Sekunden ändern.',
       recoveryCode:
-        'Sie haben diese Codes beim Einrichten der App gespeichert. Jeder funktioniert einmal.',
+        'Sie haben diese Codes beim Einrichten des zweiten Faktors gespeichert. Jeder funktioniert einmal.',
     },
     instead: {
       code: 'Wiederherstellungscode verwenden',

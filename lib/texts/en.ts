@@ -591,6 +591,15 @@ export const en = (app: string, passwordMinLength: number) => ({
       name: 'Authenticator app',
       off: 'Make your account safer: after your password, we’ll ask for a code from an app on your phone.',
       on: 'We ask for a code when you sign in with your password.',
+      onPasskey: 'After your password, we ask for your passkey or a recovery code.',
+      noCodes:
+        'You sign in with your passkey. You have no recovery codes yet: get them now, in case you lose it.',
+      requiredAgain:
+        'A second factor is required. The next time you sign in with your password, you’ll set one up again.',
+      requiredPasskey:
+        'A second factor is required. After your password, we’ll ask for your passkey or a recovery code.',
+      proven: 'You’ve just signed in with your passkey, so you don’t need your password.',
+      usePasskey: 'Use your passkey instead',
       since: 'On since',
       left: 'Recovery codes left:',
       actions: {
@@ -613,7 +622,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       saved: 'I have saved them',
       lost: 'Your recovery codes weren’t shown',
       lostBody:
-        'Your authenticator app is set up, but the connection was lost before we could show your recovery codes. Get new ones now, so that you can sign in if you lose your phone.',
+        'Your second factor is set up, but the connection was lost before we could show your recovery codes. Get new ones now, so that you can sign in if you lose your phone.',
       sending: 'One moment…',
       limited: {
         title: 'You’ll have to wait a little',
@@ -657,9 +666,11 @@ export const en = (app: string, passwordMinLength: number) => ({
     removeBody:
       'You can no longer sign in with it, and all other devices are signed out.',
     last: 'You’ll sign in with your password.',
+    lastRequired:
+      'The next time you sign in with your password, you’ll set up a second factor.',
     removeThis: 'Remove this passkey',
     again: 'Sign in again',
-    againBody: 'To protect your account, sign in again before you change your passkeys.',
+    againBody: 'To protect your account, sign in again before you make this change.',
     back: 'Back to your account',
     exists: 'This device already has a passkey for your account.',
     signInProblems: {
@@ -693,10 +704,24 @@ export const en = (app: string, passwordMinLength: number) => ({
   },
   secondFactor: {
     title: 'Confirm it’s you',
+    passkey: 'Use your passkey',
+    passkeyOnly: 'Use the passkey that you added to your account.',
+    passkeyProblems: {
+      NotAllowedError: 'That didn’t work, or was cancelled. Try again.',
+      browser: 'Your browser couldn’t use a passkey. Try another browser or device.',
+    },
+    setUp: {
+      title: 'Set up a second factor',
+      body: 'To sign in, you need a second factor in addition to your password.',
+      app: 'Use an authenticator app',
+      appBody: 'After your password, you’ll enter a code from an app on your phone.',
+      instead: 'Use a passkey instead',
+    },
     names: { code: 'Code from your authenticator app', recoveryCode: 'Recovery code' },
     hint: {
       code: 'Six digits that change every 30 seconds.',
-      recoveryCode: 'You saved these codes when you set up the app. Each works once.',
+      recoveryCode:
+        'You saved these codes when you set up your second factor. Each works once.',
     },
     instead: { code: 'Use a recovery code', recoveryCode: 'Use your authenticator app' },
     empty: { password: 'Enter your password.', code: 'Enter a code.' },

@@ -598,6 +598,17 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       name: 'Aplicación de autenticación',
       off: 'Proteja mejor su cuenta: después de la contraseña, le pediremos un código de una aplicación de su teléfono.',
       on: 'Cuando inicia sesión con su contraseña, le pedimos un código.',
+      onPasskey:
+        'Después de la contraseña, le pedimos su llave de acceso o un código de recuperación.',
+      noCodes:
+        'Inicia sesión con su llave de acceso. Todavía no tiene códigos de recuperación: obténgalos ahora, por si la pierde.',
+      requiredAgain:
+        'Se exige un segundo factor. La próxima vez que inicie sesión con su contraseña, volverá a configurar uno.',
+      requiredPasskey:
+        'Se exige un segundo factor. Después de la contraseña, le pediremos su llave de acceso o un código de recuperación.',
+      proven:
+        'Acaba de iniciar sesión con su llave de acceso, así que no necesita la contraseña.',
+      usePasskey: 'Usar la llave de acceso en su lugar',
       since: 'Activada desde el',
       left: 'Códigos de recuperación restantes:',
       actions: {
@@ -620,7 +631,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       saved: 'Ya los he guardado',
       lost: 'No se mostraron sus códigos de recuperación',
       lostBody:
-        'Su aplicación de autenticación está configurada, pero la conexión se perdió antes de poder mostrar sus códigos de recuperación. Obtenga otros nuevos ahora para poder iniciar sesión si pierde el teléfono.',
+        'Su segundo factor está configurado, pero la conexión se perdió antes de poder mostrar sus códigos de recuperación. Obtenga otros nuevos ahora para poder iniciar sesión si pierde el teléfono.',
       sending: 'Un momento…',
       limited: {
         title: 'Tendrá que esperar un poco',
@@ -664,10 +675,12 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     removeBody:
       'Ya no podrá iniciar sesión con ella, y se cerrará la sesión en todos los demás dispositivos.',
     last: 'Iniciará sesión con su contraseña.',
+    lastRequired:
+      'La próxima vez que inicie sesión con su contraseña, configurará un segundo factor.',
     removeThis: 'Quitar esta llave de acceso',
     again: 'Volver a iniciar sesión',
     againBody:
-      'Para proteger su cuenta, vuelva a iniciar sesión antes de cambiar sus llaves de acceso.',
+      'Para proteger su cuenta, vuelva a iniciar sesión antes de hacer este cambio.',
     back: 'Volver a su cuenta',
     exists: 'Este dispositivo ya tiene una llave de acceso para su cuenta.',
     signInProblems: {
@@ -703,6 +716,21 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
   },
   secondFactor: {
     title: 'Confirme que es usted',
+    passkey: 'Usar su llave de acceso',
+    passkeyOnly: 'Use la llave de acceso que añadió a su cuenta.',
+    passkeyProblems: {
+      NotAllowedError: 'No ha funcionado o se ha cancelado. Inténtelo de nuevo.',
+      browser:
+        'Su navegador no ha podido usar una llave de acceso. Pruebe con otro navegador o dispositivo.',
+    },
+    setUp: {
+      title: 'Configure un segundo factor',
+      body: 'Para iniciar sesión, necesita un segundo factor además de la contraseña.',
+      app: 'Usar una aplicación de autenticación',
+      appBody:
+        'Después de la contraseña, introducirá un código de una aplicación de su teléfono.',
+      instead: 'Usar una llave de acceso en su lugar',
+    },
     names: {
       code: 'Código de su aplicación de autenticación',
       recoveryCode: 'Código de recuperación',
@@ -710,7 +738,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     hint: {
       code: 'Seis cifras que cambian cada 30 segundos.',
       recoveryCode:
-        'Guardó estos códigos al configurar la aplicación. Cada uno sirve una vez.',
+        'Guardó estos códigos al configurar el segundo factor. Cada uno sirve una vez.',
     },
     instead: {
       code: 'Usar un código de recuperación',

@@ -603,6 +603,17 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       name: 'Application d’authentification',
       off: 'Protégez mieux votre compte : après le mot de passe, nous vous demanderons un code d’une application de votre téléphone.',
       on: 'Lorsque vous vous connectez avec votre mot de passe, nous vous demandons un code.',
+      onPasskey:
+        'Après le mot de passe, nous vous demandons votre clé d’accès ou un code de récupération.',
+      noCodes:
+        'Vous vous connectez avec votre clé d’accès. Vous n’avez pas encore de codes de récupération : obtenez-en maintenant, au cas où vous la perdriez.',
+      requiredAgain:
+        'Un second facteur est obligatoire. À votre prochaine connexion avec le mot de passe, vous en configurerez un de nouveau.',
+      requiredPasskey:
+        'Un second facteur est obligatoire. Après le mot de passe, nous vous demanderons votre clé d’accès ou un code de récupération.',
+      proven:
+        'Vous venez de vous connecter avec votre clé d’accès : le mot de passe n’est pas nécessaire.',
+      usePasskey: 'Utiliser plutôt votre clé d’accès',
       since: 'Activée depuis le',
       left: 'Codes de récupération restants :',
       actions: {
@@ -625,7 +636,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       saved: 'Je les ai enregistrés',
       lost: 'Vos codes de récupération n’ont pas été affichés',
       lostBody:
-        'Votre application d’authentification est configurée, mais la connexion a été interrompue avant l’affichage de vos codes de récupération. Obtenez-en de nouveaux maintenant, afin de pouvoir vous connecter si vous perdez votre téléphone.',
+        'Votre second facteur est configuré, mais la connexion a été interrompue avant l’affichage de vos codes de récupération. Obtenez-en de nouveaux maintenant, afin de pouvoir vous connecter si vous perdez votre téléphone.',
       sending: 'Un instant…',
       limited: {
         title: 'Patientez un peu',
@@ -669,10 +680,12 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     removeBody:
       'Vous ne pourrez plus vous connecter avec elle, et vos sessions seront fermées sur tous vos autres appareils.',
     last: 'Vous vous connecterez avec votre mot de passe.',
+    lastRequired:
+      'À votre prochaine connexion avec le mot de passe, vous configurerez un second facteur.',
     removeThis: 'Supprimer cette clé d’accès',
     again: 'Se reconnecter',
     againBody:
-      'Pour protéger votre compte, reconnectez-vous avant de modifier vos clés d’accès.',
+      'Pour protéger votre compte, reconnectez-vous avant d’effectuer cette modification.',
     back: 'Retour à votre compte',
     exists: 'Cet appareil a déjà une clé d’accès pour votre compte.',
     signInProblems: {
@@ -711,6 +724,21 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
   },
   secondFactor: {
     title: 'Confirmez que c’est bien vous',
+    passkey: 'Utiliser votre clé d’accès',
+    passkeyOnly: 'Utilisez la clé d’accès que vous avez ajoutée à votre compte.',
+    passkeyProblems: {
+      NotAllowedError: 'Cela n’a pas fonctionné ou a été annulé. Réessayez.',
+      browser:
+        'Votre navigateur n’a pas pu utiliser de clé d’accès. Essayez un autre navigateur ou un autre appareil.',
+    },
+    setUp: {
+      title: 'Configurez un second facteur',
+      body: 'Pour vous connecter, il vous faut un second facteur en plus du mot de passe.',
+      app: 'Utiliser une application d’authentification',
+      appBody:
+        'Après le mot de passe, vous saisirez un code d’une application de votre téléphone.',
+      instead: 'Utiliser plutôt une clé d’accès',
+    },
     names: {
       code: 'Code de votre application d’authentification',
       recoveryCode: 'Code de récupération',
@@ -718,7 +746,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     hint: {
       code: 'Six chiffres qui changent toutes les 30 secondes.',
       recoveryCode:
-        'Vous avez enregistré ces codes en configurant l’application. Chacun fonctionne une fois.',
+        'Vous avez enregistré ces codes en configurant le second facteur. Chacun fonctionne une fois.',
     },
     instead: {
       code: 'Utiliser un code de récupération',

@@ -8,6 +8,7 @@ import {
   transaction,
 } from '../database/prisma'
 import { withEvents, writeEvent } from '../event/record'
+import { isActive } from '../session/find'
 import { endSessionsOfUser } from '../session/revoke'
 import { sendsMail } from '../settings/env'
 
@@ -303,7 +304,7 @@ async function sessionsOfUser(userId: string) {
   type Row = { id: string; isLive: boolean; times: [number, number, number | null] } & Way
 
   const sessions = await prisma().$queryRaw<Row[]>`
-    SELECT id, revoked_at IS NULL AND expires_at > now() AS "isLive", device,
+    SELECT id, revoked_at IS NULL AND expires_at > now() ${isActive()} AS "isLive", device,
       ${sessionMethod} AS method, ${sessionConnection} AS connection,
       ARRAY[extract(epoch FROM created_at), extract(epoch FROM expires_at), extract(epoch FROM rotated_at)]::float8[] AS times
     FROM sessions WHERE user_id = ${userId} AND parent_id IS NULL ORDER BY created_at DESC`

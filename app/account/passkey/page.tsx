@@ -42,6 +42,7 @@ export default async function PasskeyOffer({
       />
       <AddPasskey
         {...{ texts: pageTexts, options }}
+        email={session.email}
         title={passkey.offerTitle}
         intro={device === undefined ? passkey.what : passkey.otherDevice}
         doneUrl={destination}

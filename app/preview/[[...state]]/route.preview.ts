@@ -60,14 +60,16 @@ function listNames(): string[] {
     const {
       passwords = PASSWORD_SIGN_IN,
       mail = sendsMail(),
-      secondFactor = SECOND_FACTOR,
+      secondFactor = Boolean(SECOND_FACTOR),
+      required = SECOND_FACTOR === 'required',
       passkeys = PASSKEYS,
     } = state
 
     return (
       passwords === PASSWORD_SIGN_IN &&
       mail === sendsMail() &&
-      secondFactor === SECOND_FACTOR &&
+      secondFactor === Boolean(SECOND_FACTOR) &&
+      required === (SECOND_FACTOR === 'required') &&
       passkeys === PASSKEYS
     )
   })
@@ -147,11 +149,12 @@ async function signInReader(by: NonNullable<State['signedIn']>): Promise<string>
   const id = await findReaderId()
   await signOutUser(id)
   const hash = by === 'sso' ? null : 'x'
-  const enabledAt = by === 'factor' ? new Date() : null
+  const enabledAt = by === 'factor' || by === 'passkeyFactor' ? new Date() : null
   await prisma().$executeRaw`
     UPDATE users SET password_hash = ${hash}, second_factor_at = ${enabledAt} WHERE id = ${id}`
 
-  await storePasskeys(id, by === 'passkey')
+  await storeApp(id, by === 'factor')
+  await storePasskeys(id, by === 'passkey' || by === 'passkeyFactor')
 
   const tokens: string[] = []
   const refreshTokens: string[] = []
@@ -162,15 +165,24 @@ async function signInReader(by: NonNullable<State['signedIn']>): Promise<string>
     refreshTokens.push(opened.refreshToken)
   }
 
-  // as after a sign-in with a password, which may add passkeys
+  // as after a sign-in with a passkey, which may add others
   if (by === 'passkey')
-    await prisma()
-      .$executeRaw`UPDATE sessions SET method = 'password' WHERE user_id = ${id}`
+    await prisma().$executeRaw`
+      UPDATE sessions SET method = 'passkey', amr = '{pop,user,mfa}' WHERE user_id = ${id}`
   const session = `session=${tokens[0]}; refresh=${refreshTokens[0]}`
-  if (!enabledAt) return session
+  if (by === 'sso') return session
 
   const { challenge } = makeChallenge((await findFactor(id))!)
   return `${session}; challenge=${challenge}`
+}
+
+/** Stores an authenticator app of the previews' user, whose codes nobody has, or none. */
+async function storeApp(userId: string, isWanted: boolean): Promise<void> {
+  await prisma().secondFactor.deleteMany({ where: { userId } })
+  if (isWanted)
+    await prisma().secondFactor.create({
+      data: { userId, encryptedSecret: 'x', lastStep: 0 },
+    })
 }
 
 /** Replaces the passkeys of the previews' user by two, or by none. */

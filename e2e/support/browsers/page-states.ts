@@ -3,14 +3,15 @@ import { createPath, states } from '../../../app/preview/states'
 import { UsageError } from '../../../lib/usage-error'
 import { addTestConnection } from '../databases/connection'
 import { findOrStart } from '../servers/kept-servers'
-import { allFeatures } from '../servers/settings'
+import { allFeatures, requiredFactor } from '../servers/settings'
 
 export const stateNames = Object.keys(states)
 
 /** Opens a page in a state from states.ts, in a language, and waits until it is shown. */
 export async function show(page: Page, name: string, language = 'en'): Promise<void> {
-  const { passwords, mail, ...state } = states[name]!
-  const url = await previewOf(passwords || mail ? 'all' : 'none')
+  const { passwords, mail, required, ...state } = states[name]!
+  const withAll = required ? 'required' : 'all'
+  const url = await previewOf(passwords || mail ? withAll : 'none')
 
   await page.goto(`${url}${createPath(name)}?language=${language}`, {
     waitUntil: 'commit',
@@ -24,20 +25,21 @@ export async function show(page: Page, name: string, language = 'en'): Promise<v
   await page.getByRole('heading', { level: 1, ...heading }).waitFor()
 }
 
-/** The optional features of a server. */
-type Features = 'all' | 'none'
+/** The optional features of a server. `required`: all, and a required second factor. */
+type Features = keyof typeof settingsOf
+const settingsOf = { all: allFeatures, required: requiredFactor, none: {} }
 const servers = new Map<Features, Promise<string>>()
 
 /** Returns the URL of a server whose preview has these features. */
 export function previewOf(features: Features): Promise<string> {
-  const server = servers.get(features) ?? start(features === 'all')
+  const server = servers.get(features) ?? start(settingsOf[features])
   servers.set(features, server)
   return server
 }
 
-async function start(hasAll: boolean): Promise<string> {
+async function start(settings: Record<string, string>): Promise<string> {
   await addListedConnection()
-  const { server } = await findOrStart(hasAll ? allFeatures : {})
+  const { server } = await findOrStart(settings)
   return server.url
 }
 

@@ -31,6 +31,7 @@ import {
 import { addPasskey, startRegistration } from '../../../lib/passkey/add'
 import { findSignals, listPasskeys } from '../../../lib/passkey/list'
 import { removePasskey, renamePasskey } from '../../../lib/passkey/manage'
+import { addPasskeySetUp, startPasskeySetUp } from '../../../lib/passkey/set-up'
 import { makeSignInOptions, signInWithPasskey } from '../../../lib/passkey/sign-in'
 import { releaseAttempt } from '../../../lib/password/attempts'
 import { canChangePassword, changePassword } from '../../../lib/password/change'
@@ -54,19 +55,26 @@ import {
   startEnrolment,
 } from '../../../lib/second-factor/change'
 import { findFactor } from '../../../lib/second-factor/find'
+import {
+  confirmAppSetUp,
+  requireSetUp,
+  startAppSetUp,
+} from '../../../lib/second-factor/set-up'
 import { signInWithSecondFactor } from '../../../lib/second-factor/sign-in'
 import {
   findRefreshableSession,
   findSession,
   isFamilyLive,
   isOfLiveClient,
+  type LiveSession,
   requireLive,
 } from '../../../lib/session/find'
-import { requireFreshSession } from '../../../lib/session/fresh'
+import { requireFreshSession, requirePasskeySession } from '../../../lib/session/fresh'
 import { listSessions } from '../../../lib/session/list'
 import { refreshSession } from '../../../lib/session/refresh'
 import { endOtherSessions, endSessions, noticeClients } from '../../../lib/session/revoke'
 import { readRefreshToken, verifySessionToken } from '../../../lib/session/tokens'
+import { env } from '../../../lib/settings/env'
 import { claimAttempt, rejectLoop, startAttempt } from '../../../lib/sso/attempt'
 import {
   type Connection,
@@ -143,6 +151,7 @@ async function run(): Promise<void> {
   )
   await useSecondFactor(id)
   await usePasskey(id)
+  await useSetUp(id)
   await signIn()
   await useDirectory()
   await useSetupLink()
@@ -277,7 +286,8 @@ async function usePasskey(userId: string): Promise<void> {
   const { options } = await startRegistration(session)
   const passkey = newPasskey(userId)
   const credential = register(passkey, options.challenge, origin)
-  const { id: passkeyId } = await addPasskey(session, credential, caller)
+  const { passkey: added } = await addPasskey(session, credential, caller)
+  const passkeyId = added.id
   await addPasskey(session, credential, caller) // is repeated
   await listPasskeys(userId)
   await findSignals(userId)
@@ -295,6 +305,60 @@ async function usePasskey(userId: string): Promise<void> {
   await resetPassword(token, password, withKey, asked)
   await resetPassword(token, password, withKey, asked) // is repeated
   await removePasskey(session, { passkeyId }, caller)
+}
+
+/**
+ * Runs every statement of a required second factor and of the limit of inactivity: the
+ * set-up of an app and of a passkey, and the changes that a passkey proves.
+ */
+async function useSetUp(userId: string): Promise<void> {
+  Object.assign(env(), { SECOND_FACTOR: 'required', SESSION_IDLE_MINUTES: 60 })
+  const begin = async () =>
+    requireSetUp(makeChallenge((await findFactor(userId))!).challenge)
+
+  const app = await begin()
+  const { secret, enrolment } = await startAppSetUp(app)
+  const given = { enrolment, code: totp(secret) }
+  const { signedIn } = await confirmAppSetUp(app, given, browser)
+  await confirmAppSetUp({ ...app, isDone: true }, given, browser) // is repeated
+  const { sessionId } = signedIn
+  const session = { sessionId, userId, email, endsAt: new Date() }
+  await listSessions(session)
+  const { refreshToken } = await refreshSession(signedIn.refreshToken)
+  await databasePool().query(`UPDATE sessions SET method = 'passkey' WHERE id = $1`, [
+    sessionId,
+  ])
+  await requirePasskeySession(new Headers({ cookie: `refresh=${refreshToken}` }))
+  await replaceRecoveryCodes(session, {}, caller)
+  await removeSecondFactor(session, {}, caller)
+
+  const user = await begin()
+  const { options } = startPasskeySetUp(user)
+  const passkey = newPasskey(userId)
+  const credential = register(passkey, options.challenge, process.env.PUBLIC_URL!)
+  const added = await addPasskeySetUp(user, credential, browser)
+  await addPasskeySetUp({ ...user, isDone: true }, credential, browser) // is repeated
+  const own = { ...session, sessionId: added.signedIn.sessionId }
+  await removePasskey(own, { passkeyId: added.passkey.id }, caller)
+  await addFirstPasskey(own)
+  await refreshSession(refreshToken).catch(() => {}) // looks up the reason
+
+  Object.assign(env(), { SECOND_FACTOR: true, SESSION_IDLE_MINUTES: undefined })
+}
+
+/** Adds the first passkey in a session, and gets the first codes with it. */
+async function addFirstPasskey(session: LiveSession): Promise<void> {
+  const { userId, sessionId } = session
+  const { options } = await startRegistration(session)
+  const passkey = newPasskey(userId)
+  const credential = register(passkey, options.challenge, process.env.PUBLIC_URL!)
+  const { passkey: added } = await addPasskey(session, credential, caller)
+
+  const pool = databasePool()
+  await pool.query('UPDATE users SET second_factor_at = NULL WHERE id = $1', [userId])
+  await pool.query(`UPDATE sessions SET method = 'passkey' WHERE id = $1`, [sessionId])
+  await replaceRecoveryCodes(session, {}, caller)
+  await removePasskey(session, { passkeyId: added.id }, caller)
 }
 
 /**

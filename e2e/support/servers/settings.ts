@@ -14,6 +14,9 @@ export const allFeatures = {
   CRON_SECRET: 'the-cron-secret-of-the-tests',
 }
 
+/** The same, and users need a second factor. */
+export const requiredFactor = { ...allFeatures, SECOND_FACTOR: 'required' }
+
 /** Passwords without email and without a second factor. */
 export const passwordSignIn = { PASSWORD_SIGN_IN: 'true' }
 
@@ -44,6 +47,7 @@ export const fewRequests = { RATE_LIMIT_REQUESTS: '4' }
 export const sharedSettings: Record<string, string>[] = [
   {},
   allFeatures,
+  requiredFactor,
   passwordSignIn,
   otherValues,
   shiftedClock,
