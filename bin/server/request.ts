@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { hideSecretsOfPage } from '../../lib/http/hide-secrets'
-import { cookieNames } from '../../lib/session/cookie'
+import { cookieNames } from '../../lib/session/cookie-names'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 /**

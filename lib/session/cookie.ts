@@ -1,21 +1,8 @@
 import { lifetimes } from '../contract/lifetimes'
 import { newSecret } from '../crypto/token'
 import { isHttps } from '../settings/env'
+import type { cookieNames } from './cookie-names'
 import type { SessionTokens } from './tokens'
-
-/** All cookies of this service but the language. */
-export const cookieNames = [
-  'session',
-  'refresh',
-  'browser',
-  'known',
-  'challenge',
-  'enrolment',
-  'ask',
-  'again',
-  'try',
-  'setup',
-] as const
 
 type CookieName = (typeof cookieNames)[number]
 
