@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { currentOrigin } from '../lib/event/origin'
 import { describeError, newProgram, readSince, recordOperator } from './command-line'
 

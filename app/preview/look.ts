@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { languages } from '@/lib/texts/language'
 
 export type Look = ReturnType<typeof readLook>

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { plainPage } from '@/lib/brand/plain-page'
 import { errors } from '@/lib/contract/errors'

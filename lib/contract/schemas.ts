@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Challenge, type ErrorCode, errors, type Issue, oauthErrors } from './errors'
 import { lifetimes } from './lifetimes'
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { ApiError, type Issue, invalid } from '../contract/errors'
 
 const maxBodyBytes = 16 * 1024

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Caller } from '../contract/caller'
 import type { Check } from '../contract/checks'
 import {

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { SessionsResponse } from '../contract/schemas'
 import { isUnexpired } from '../database/conditions'
 import { dateFromEpoch, prisma } from '../database/prisma'

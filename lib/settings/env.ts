@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
 import { minEventDays } from '../contract/events'
 import { parseEncryptionKeys } from './encryption-keys'

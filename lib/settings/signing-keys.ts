@@ -1,5 +1,5 @@
 import crypto, { type JsonWebKey } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { PublicJwk, PublicRsaJwk } from '../contract/schemas'
 import { deriveKey } from './encryption-keys'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { toAsciiDomain } from '../contract/email-address'
 import { liveConnectionOf } from '../database/domain-rules'
 import { type Prisma, prisma } from '../database/prisma'

@@ -1,5 +1,5 @@
 import { after } from 'next/server'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Caller } from '@/lib/contract/caller'
 import type { Operation } from '@/lib/contract/operations'
 import { addToOrigin } from '@/lib/event/origin'

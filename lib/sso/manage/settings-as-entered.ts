@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { UsageError } from '../../usage-error'
 
 type Label = (setting: string) => string

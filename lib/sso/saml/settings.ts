@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { ProviderUrl, publicOnly } from '../urls'
 
 const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----') // PEM

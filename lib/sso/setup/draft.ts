@@ -1,6 +1,6 @@
 // A draft: a connection whose provider is not known yet. It has domains in trial and our key
 // pair, so that our metadata exists before the values of the provider are entered.
-import { z } from 'zod'
+import * as z from 'zod'
 import { decryptText } from '../../crypto/encryption'
 import { prisma } from '../../database/prisma'
 import { draftKind, type Row } from '../connection'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { authenticateClient, requireClient } from '@/lib/client/client'
 import { type Credentials, readCredentials } from '@/lib/client/credentials'
 import { type ClientTokens, exchangeCode, refreshTokens } from '@/lib/client/token'

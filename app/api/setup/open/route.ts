@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import * as routes from '@/lib/contract/routes'
 import { parseJson } from '@/lib/http/body'
 import { actAsLink, endedLink, setupRoute } from '../setup-route'
