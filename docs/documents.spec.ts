@@ -7,13 +7,12 @@ import { project } from '../bin/dev/local'
 import { isIgnoredByImage } from '../e2e/support/documents/docker-ignore'
 import { anchors, documents, files, prose } from '../e2e/support/documents/documents'
 import { checks } from '../lib/contract/checks'
+import { settingNames } from '../lib/settings/env'
 
 const read = (path: string) => readFileSync(project + path, 'utf8')
 const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 const environment = read('.env.example')
-const settings = [...read('lib/settings/env.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(
-  ([, name]) => name!,
-)
+const settings = settingNames()
 
 /** The inline code of a document. */
 const inlineCode = (content: string) =>

@@ -1,7 +1,8 @@
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   emptySettings,
+  env,
   envFileWarnings,
   ignoredParameters,
   parseEnv,
@@ -31,6 +32,14 @@ function problems(settings: Record<string, string | undefined>): string[] {
   }
   return []
 }
+
+test('the copies of this file that Next.js loads validate the settings once', async () => {
+  const settings = env()
+  vi.resetModules()
+  const copy = await import('./env')
+  expect(copy.env).not.toBe(env)
+  expect(copy.env()).toBe(settings)
+})
 
 test('the required settings are sufficient', () => {
   expect(problems(good)).toEqual([])

@@ -183,124 +183,127 @@ function addScheme(proxy = ''): string {
   return `http://${trimmed}`
 }
 
-const Settings = z.object({
-  DATABASE_URL: postgresUrl,
-  DIRECT_DATABASE_URL: postgresUrl.optional(),
-  DATABASE_POOLED: flag.default(false),
-  DATABASE_PREPARED_STATEMENTS: flag,
-  DATABASE_POOL_SIZE: wholeNumber(1, 500).default(10),
-  PAGE_DATABASE_TIMEOUT_MS: wholeNumber(1, 6_000).default(2_000),
-  PUBLIC_URL: origin,
-  SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
-  ENCRYPTION_KEY: parsedBy(parseEncryptionKeys).optional(),
-  WIDGET_SIGNING_KEYS: parsedBy(parseSigningKeys).optional(),
-  ID_TOKEN_SIGNING_KEYS: parsedBy(parseIdTokenKeys).optional(),
-  SESSION_AUDIENCE: z.string().default('dashboard'),
-  RATE_LIMIT: z
-    .enum(['redis', 'upstash', 'in-process'], {
-      error: 'must be redis, upstash or in-process',
-    })
-    .default('in-process'),
-  RATE_LIMIT_REQUESTS: wholeNumber(1, 1_000_000).default(2_000),
-  REDIS_URL: z
-    .url({
-      protocol: /^rediss?$/,
-      error: 'must be a URL like redis://user:password@host:6379',
-    })
-    .optional(),
-  UPSTASH_REDIS_REST_URL: httpUrl.optional(),
-  UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
-  TRUSTED_PROXIES: wholeNumber(0, 10).default(0),
-  HTTPS_PROXY: proxyUrl,
-  HTTP_PROXY: proxyUrl,
-  CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
-  VERCEL: z.string().optional(),
-  PASSWORD_SIGN_IN: flag.default(false),
-  SECOND_FACTOR: z
-    .enum(['true', 'false', 'required'], { error: 'must be true, false or required' })
-    .transform((value) => (value === 'required' ? value : value === 'true'))
-    .default(false),
-  SESSION_IDLE_MINUTES: wholeNumber(30, 10_080).optional(),
-  SCIM: flag.default(false),
-  SETUP_LINKS: flag.default(false),
-  PASSKEYS: flag.default(false),
-  PASSKEY_DOMAIN: z
-    .string()
-    .regex(
-      /^[a-z\d-]+(\.[a-z\d-]+)*$/,
-      'must be a domain in lower case, like example.com',
-    )
-    .optional(),
-  PASSWORD_MIN_LENGTH: wholeNumber(8, 64).default(8),
-  PASSWORD_BREACH_CHECK: flag,
-  PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),
-  APP_NAME: z.string().max(60, 'must have at most 60 characters').default('Dashboard'),
-  ACCENT_COLOR: color('#0b6e4f').default('#0b6e4f'),
-  ACCENT_COLOR_DARK: color('#6fd3a0').optional(),
-  CORNER_RADIUS: z.coerce
-    .number({ error: 'must be a number from 0 to 24' })
-    .refine((value) => value >= 0 && value <= 24, 'must be a number from 0 to 24')
-    .default(10),
-  FONT_FAMILY: z
-    .string()
-    .regex(
-      /^[\p{L}\p{N} ,"'-]{1,200}$/u,
-      'must be names of fonts, like Inter, system-ui, sans-serif',
-    )
-    .optional(),
-  HELP_URL: linkTarget.optional(),
-  PRIVACY_URL: linkTarget.optional(),
-  TERMS_URL: linkTarget.optional(),
-  DASHBOARD_URL: linkTarget.default('/'),
-  SIGN_IN_URL: linkTarget.default('/sign-in'),
-  FORGOT_PASSWORD_URL: linkTarget.optional(),
-  SMTP_URL: z
-    .url({
-      protocol: /^smtps?$/,
-      error: `must be a URL like smtps://user:password@smtp.example.com${encoded}`,
-    })
-    .refine(
-      (value) => /^smtps?:\/\/[^/?#]+\/?$/i.test(value),
-      `must not have a path or parameters${encoded}`,
-    )
-    .refine(
-      (value) => !/%(?![0-9a-f]{2})/i.test(value),
-      `has a % that encodes nothing${encoded}`,
-    )
-    .optional(),
-  MAIL_FROM: z
-    .string()
-    .refine(
-      (value) => parseEmailAddress(value) !== null,
-      'must be an email address, without a name',
-    )
-    .optional(),
-  SMTP_MAX_CONNECTIONS: wholeNumber(1, 50).default(2),
-  EVENTS_DAYS: eventDays().default(180),
-  METRICS_PORT: wholeNumber(1, 65_535).optional(),
-  METRICS_HOST: z
-    .string()
-    .regex(/^[\w.-]+$/, 'must be an IPv4 address or a host name')
-    .default('127.0.0.1'),
-  LOG_LEVEL: z
-    .enum(['debug', 'info', 'warn', 'error', 'silent'], {
-      error: 'must be debug, info, warn, error or silent',
-    })
-    .default('info'),
-})
+const defineSettings = () =>
+  z.object({
+    DATABASE_URL: postgresUrl,
+    DIRECT_DATABASE_URL: postgresUrl.optional(),
+    DATABASE_POOLED: flag.default(false),
+    DATABASE_PREPARED_STATEMENTS: flag,
+    DATABASE_POOL_SIZE: wholeNumber(1, 500).default(10),
+    PAGE_DATABASE_TIMEOUT_MS: wholeNumber(1, 6_000).default(2_000),
+    PUBLIC_URL: origin,
+    SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
+    ENCRYPTION_KEY: parsedBy(parseEncryptionKeys).optional(),
+    WIDGET_SIGNING_KEYS: parsedBy(parseSigningKeys).optional(),
+    ID_TOKEN_SIGNING_KEYS: parsedBy(parseIdTokenKeys).optional(),
+    SESSION_AUDIENCE: z.string().default('dashboard'),
+    RATE_LIMIT: z
+      .enum(['redis', 'upstash', 'in-process'], {
+        error: 'must be redis, upstash or in-process',
+      })
+      .default('in-process'),
+    RATE_LIMIT_REQUESTS: wholeNumber(1, 1_000_000).default(2_000),
+    REDIS_URL: z
+      .url({
+        protocol: /^rediss?$/,
+        error: 'must be a URL like redis://user:password@host:6379',
+      })
+      .optional(),
+    UPSTASH_REDIS_REST_URL: httpUrl.optional(),
+    UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
+    TRUSTED_PROXIES: wholeNumber(0, 10).default(0),
+    HTTPS_PROXY: proxyUrl,
+    HTTP_PROXY: proxyUrl,
+    CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+    VERCEL: z.string().optional(),
+    PASSWORD_SIGN_IN: flag.default(false),
+    SECOND_FACTOR: z
+      .enum(['true', 'false', 'required'], { error: 'must be true, false or required' })
+      .transform((value) => (value === 'required' ? value : value === 'true'))
+      .default(false),
+    SESSION_IDLE_MINUTES: wholeNumber(30, 10_080).optional(),
+    SCIM: flag.default(false),
+    SETUP_LINKS: flag.default(false),
+    PASSKEYS: flag.default(false),
+    PASSKEY_DOMAIN: z
+      .string()
+      .regex(
+        /^[a-z\d-]+(\.[a-z\d-]+)*$/,
+        'must be a domain in lower case, like example.com',
+      )
+      .optional(),
+    PASSWORD_MIN_LENGTH: wholeNumber(8, 64).default(8),
+    PASSWORD_BREACH_CHECK: flag,
+    PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),
+    APP_NAME: z.string().max(60, 'must have at most 60 characters').default('Dashboard'),
+    ACCENT_COLOR: color('#0b6e4f').default('#0b6e4f'),
+    ACCENT_COLOR_DARK: color('#6fd3a0').optional(),
+    CORNER_RADIUS: z.coerce
+      .number({ error: 'must be a number from 0 to 24' })
+      .refine((value) => value >= 0 && value <= 24, 'must be a number from 0 to 24')
+      .default(10),
+    FONT_FAMILY: z
+      .string()
+      .regex(
+        /^[\p{L}\p{N} ,"'-]{1,200}$/u,
+        'must be names of fonts, like Inter, system-ui, sans-serif',
+      )
+      .optional(),
+    HELP_URL: linkTarget.optional(),
+    PRIVACY_URL: linkTarget.optional(),
+    TERMS_URL: linkTarget.optional(),
+    DASHBOARD_URL: linkTarget.default('/'),
+    SIGN_IN_URL: linkTarget.default('/sign-in'),
+    FORGOT_PASSWORD_URL: linkTarget.optional(),
+    SMTP_URL: z
+      .url({
+        protocol: /^smtps?$/,
+        error: `must be a URL like smtps://user:password@smtp.example.com${encoded}`,
+      })
+      .refine(
+        (value) => /^smtps?:\/\/[^/?#]+\/?$/i.test(value),
+        `must not have a path or parameters${encoded}`,
+      )
+      .refine(
+        (value) => !/%(?![0-9a-f]{2})/i.test(value),
+        `has a % that encodes nothing${encoded}`,
+      )
+      .optional(),
+    MAIL_FROM: z
+      .string()
+      .refine(
+        (value) => parseEmailAddress(value) !== null,
+        'must be an email address, without a name',
+      )
+      .optional(),
+    SMTP_MAX_CONNECTIONS: wholeNumber(1, 50).default(2),
+    EVENTS_DAYS: eventDays().default(180),
+    METRICS_PORT: wholeNumber(1, 65_535).optional(),
+    METRICS_HOST: z
+      .string()
+      .regex(/^[\w.-]+$/, 'must be an IPv4 address or a host name')
+      .default('127.0.0.1'),
+    LOG_LEVEL: z
+      .enum(['debug', 'info', 'warn', 'error', 'silent'], {
+        error: 'must be debug, info, warn, error or silent',
+      })
+      .default('info'),
+  })
 
 /** The validated settings. */
-export type Env = z.output<typeof Settings>
+export type Env = z.output<ReturnType<typeof defineSettings>>
 
-let cached: Env | undefined
+// On globalThis, because Next.js loads this file for the start, the proxy, routes and
+// pages.
+const globals = globalThis as typeof globalThis & { settings?: Env }
 
 /**
  * Returns the settings, validated on first use. Throws one error that lists all problems,
  * without any value.
  */
 export function env(): Env {
-  cached ??= parseEnv(process.env)
-  return cached
+  globals.settings ??= parseEnv(process.env)
+  return globals.settings
 }
 
 /**
@@ -313,7 +316,7 @@ export function parseEnv(source: Given): Env {
   const rateLimit = rateLimitProblems(given)
   addDefaults(given)
 
-  const parsed = Settings.safeParse(given)
+  const parsed = defineSettings().safeParse(given)
   const problems = [
     ...describeIssues(parsed.error, given),
     ...problemsInProduction(given),
@@ -367,7 +370,9 @@ function addDefaults(given: Given): void {
  */
 export function parseMigrationUrl(source: Given): string {
   const given = presentSettings(source)
-  const urls = Settings.pick({ DATABASE_URL: true, DIRECT_DATABASE_URL: true }).partial()
+  const urls = defineSettings()
+    .pick({ DATABASE_URL: true, DIRECT_DATABASE_URL: true })
+    .partial()
   const { data, error } = urls.safeParse(given)
   const url = data?.DIRECT_DATABASE_URL ?? data?.DATABASE_URL
   if (url) return url
@@ -416,14 +421,17 @@ export function renamedSetting(source: Given): string | null {
     : null
 }
 
+/** Returns the names of all settings that `env` returns. */
+export function settingNames(): string[] {
+  return Object.keys(defineSettings().shape)
+}
+
 /**
  * Returns the names of settings that are present but empty. Omits VERCEL, which
  * bin/server.ts sets to ''.
  */
 export function emptySettings(source: Given): string[] {
-  return Object.keys(Settings.shape).filter(
-    (name) => name !== 'VERCEL' && source[name]?.trim() === '',
-  )
+  return settingNames().filter((name) => name !== 'VERCEL' && source[name]?.trim() === '')
 }
 
 /**
@@ -431,7 +439,7 @@ export function emptySettings(source: Given): string[] {
  * a comment, or whose names are misspelled.
  */
 export function envFileWarnings(source: Given): EnvFileWarning[] {
-  return warnAboutEnvFile(source, [...Object.keys(Settings.shape), ...readElsewhere])
+  return warnAboutEnvFile(source, [...settingNames(), ...readElsewhere])
 }
 
 /** Settings that bin/server.ts, lib/outgoing.ts and OpenTelemetry read. */

@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { CompactEncrypt } from 'jose'
-import { expect, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { deriveKey } from '../settings/encryption-keys'
+import { env } from '../settings/env'
 
 const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)]
 const settings = { kind: 'oidc' as const, issuer: 'https://idp.example', clientId: 'x' }
 const binding = { connection: 'id', issuer: settings.issuer, clientId: settings.clientId }
 const secrets = { clientSecret: 'the secret' }
 
+afterAll(() => {
+  delete env().ENCRYPTION_KEY
+})
+
 /** Returns the module as loaded in a process with these keys. */
 async function withKeys(...keys: Buffer[]) {
   vi.resetModules()
-  vi.stubEnv('ENCRYPTION_KEY', keys.map((key) => key.toString('base64')).join(', '))
+  env().ENCRYPTION_KEY = keys
   const { decryptSecrets, encryptSecrets } = await import('./secrets')
   return {
     encrypt: () => encryptSecrets(secrets, binding),
