@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
+import { bundleNext } from './bundle-next'
 
 const commands = [
   'clean-up',
@@ -46,8 +47,13 @@ cpSync(dirname(resolve(engine)), `${folder}node_modules/${engine}`, { recursive:
 const banner = `import nodeModule from 'node:module'
 const require = nodeModule.createRequire(import.meta.url) // for packages in CommonJS
 process.env.NODE_ENV = 'production'`
-async function bundle(names: string[], external: string[]): Promise<void> {
+async function bundle(
+  names: string[],
+  external: string[],
+  plugins: Plugin[] = [],
+): Promise<void> {
   await build({
+    plugins,
     entryPoints: names.map((name) => `bin/${name}.ts`),
     outdir: `${folder}bin`,
     bundle: true,
@@ -62,7 +68,7 @@ async function bundle(names: string[], external: string[]): Promise<void> {
     logLevel: 'warning',
   })
 }
-await bundle(['server'], ['next', '@next/env'])
+await bundle(['server'], ['@next/env'], [await bundleNext()])
 await bundle(commands, ['@next/env', 'bcrypt', 'pg', 'pino', engine])
 
 const { name, version, type, engines } = JSON.parse(readFileSync('package.json', 'utf8'))

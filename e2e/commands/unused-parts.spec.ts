@@ -110,6 +110,23 @@ test('loads no SSO, email, HTTP, Redis, TOTP, WebAuthn or OpenTelemetry library 
   expect(await loadedLibraries(server)).toEqual(['otpauth', '@simplewebauthn/server'])
 })
 
+test('loads the server of Next.js from bin/server.js, which has no schemas', async ({
+  serverWith,
+}) => {
+  const server = await serverWith(probe)
+  expect((await server.fetch('/sign-in')).status).toBe(200)
+  const files = await loadedFiles(server)
+  const own = files.find((file) => file.endsWith('/bin/server.js'))
+  const bundled = readFileSync(new URL(own!), 'utf8')
+  expect(bundled).toContain('// node_modules/next/dist/server/next-server.js')
+  expect(bundled).not.toContain('ZodError')
+
+  // what it contains is not loaded a second time
+  const ofNext = files.flatMap((file) => /\/(next\/dist\/.*)/.exec(file)?.[1] ?? [])
+  expect(ofNext.length).toBeGreaterThan(20)
+  expect(ofNext.filter((file) => bundled.includes(`// node_modules/${file}`))).toEqual([])
+})
+
 test('loads nothing of SCIM, and reads no table for it, without the setting', async ({
   serverWith,
 }) => {
