@@ -41,13 +41,15 @@ export function reportResults(
       lines.push(`| ${cells.join(' | ')} |`)
     }
   }
+  lines.push('', describeRun(`${runs} runs of ${rounds / runs} rounds`))
+  console.log(lines.join('\n'))
+}
+
+/** Returns a line with the date, the machine, and how often it was measured. */
+export function describeRun(amount: string): string {
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`
   const date = new Date().toISOString().slice(0, 10)
-  lines.push(
-    '',
-    `${date}, ${machine}, Node ${process.version}; ${runs} runs of ${rounds / runs} rounds`,
-  )
-  console.log(lines.join('\n'))
+  return `${date}, ${machine}, Node ${process.version}; ${amount}`
 }
 
 /** Returns the median, the minimum and the maximum of the runs' medians. */

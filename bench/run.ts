@@ -9,6 +9,7 @@ import { type Database, openDatabase } from './database'
 import { type Measured, measure } from './load'
 import { floorRequests, operations, type Requests } from './operations'
 import { openBetterAuth } from './peers'
+import { measurePhone } from './phone'
 import { reportResults } from './report'
 import {
   benchUrl,
@@ -18,29 +19,43 @@ import {
   type Server,
   startServer,
 } from './servers'
+import { measureStarts, type Starter } from './start'
 
 const rounds = 25
 const warmUps = 8 // V8 needs several thousand requests to compile everything
 const log = (line: string) => console.error(line)
 
-/** A measured server, and its requests for each operation that it supports. */
-type Subject = {
+/** A server to measure, and its requests for each operation that it supports. */
+type Candidate = {
   name: string
-  server: Server
+  start: () => Promise<Server>
   requests: Record<string, (amount: number) => Promise<Requests>>
 }
 
-type Flags = { only?: string[]; rows?: string; against?: string; peers?: boolean }
+type Subject = Candidate & { server: Server }
+
+type Flags = {
+  only?: string[]
+  rows?: string
+  against?: string
+  peers?: boolean
+  start?: boolean
+  phone?: boolean
+}
 
 async function bench({
   only = [''],
   rows: givenRows = '100000',
   against,
   peers,
+  start: measuresStarts,
+  phone: measuresPhone,
 }: Flags): Promise<void> {
   const rows = Number(givenRows)
   const selected = Object.entries(operations).filter(([name]) =>
-    only.some((part) => name.includes(part)),
+    measuresStarts || measuresPhone
+      ? ['exchange', 'page'].includes(name)
+      : only.some((part) => name.includes(part)),
   )
   if (selected.length === 0)
     throw new UsageError(`The operations are: ${Object.keys(operations).join(', ')}.`)
@@ -66,20 +81,20 @@ async function bench({
       TRUSTED_PROXIES: '1',
       PASSWORD_SIGN_IN: 'true',
     }
-    const start = async (built: string, more: Record<string, string>) => {
-      const server = await startServer(built, { ...settings, ...more })
-      stops.push(server.stop)
-      return server
-    }
-    const startProduct = async (
+    const startWith = (built: string, more: Record<string, string>) => () =>
+      startServer(built, { ...settings, ...more })
+    const prepareProduct = (
       name: string,
       built: string,
       database: Database,
-    ): Promise<Subject> => {
+    ): Candidate => {
       const requestsOf = ([operation, { requests }]: (typeof selected)[number]) =>
         [operation, (amount: number) => requests(database, amount)] as const
-      const server = await start(built, { DATABASE_URL: database.url })
-      return { name, server, requests: Object.fromEntries(selected.map(requestsOf)) }
+      return {
+        name,
+        start: startWith(built, { DATABASE_URL: database.url }),
+        requests: Object.fromEntries(selected.map(requestsOf)),
+      }
     }
 
     const database = await open('product')
@@ -88,11 +103,11 @@ async function bench({
       DATABASE_URL: database.url,
       PUBLIC_URL: benchUrl,
     }) // to sign tokens here
-    const subjects = [
-      await startProduct('product', productBuild, database),
+    const candidates: Candidate[] = [
+      prepareProduct('product', productBuild, database),
       {
         name: 'floor',
-        server: await start(floorBuild, { DATABASE_URL: database.url }),
+        start: startWith(floorBuild, { DATABASE_URL: database.url }),
         requests: Object.fromEntries(
           selected.map(([name, { floor }]) => [name, async () => floorRequests(floor)]),
         ),
@@ -100,8 +115,17 @@ async function bench({
     ]
     if (otherBuild) {
       const ofOther = await open('other', `${otherBuild}prisma/migrations`)
-      subjects.push(await startProduct(`at ${against}`, otherBuild, ofOther))
+      candidates.push(prepareProduct(`at ${against}`, otherBuild, ofOther))
     }
+
+    const starters = candidates.map(asStarter)
+    if (measuresStarts) return await measureStarts(starters, log)
+    if (measuresPhone)
+      return await measurePhone(
+        starters.filter(({ name }) => name !== 'floor'),
+        log,
+      )
+
     if (peerBuild) {
       const peer = await openBetterAuth(
         postgres.url,
@@ -109,14 +133,28 @@ async function bench({
         peerBuild,
       )
       stops.push(peer.drop)
-      const server = await start(peerBuild, peer.settings)
-      await peer.check(server)
-      subjects.push({ name: 'better-auth', server, requests: peer.requests })
+      const start = async () => {
+        const server = await startWith(peerBuild, peer.settings)()
+        await peer.check(server)
+        return server
+      }
+      candidates.push({ name: 'better-auth', start, requests: peer.requests })
+    }
+
+    const subjects: Subject[] = []
+    for (const candidate of candidates) {
+      const server = await candidate.start()
+      stops.push(server.stop)
+      subjects.push({ ...candidate, server })
     }
     reportResults(await measureInRounds(selected, subjects), rounds)
   } finally {
     for (const stop of stops.reverse()) await stop()
   }
+}
+
+function asStarter({ name, start, requests: { exchange, page } }: Candidate): Starter {
+  return { name, start, exchange: () => exchange!(1), page: () => page!(1) }
 }
 
 /**
@@ -172,5 +210,7 @@ runCommand(
     )
     .option('--against <commit>', 'adds another commit')
     .option('--peers', 'adds better-auth')
+    .option('--start', 'measures seven starts instead, with their first requests')
+    .option('--phone', 'measures seven sign-ins as on a phone instead')
     .action(bench),
 )

@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
 } from 'node:fs'
+import { connect } from 'node:net'
 import { relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { project } from '../bin/dev/local'
@@ -152,7 +153,7 @@ export async function startServer(
     )
   })
   const isReady = async () => {
-    while (!(await fetch(url).catch(() => null))) await sleep(5)
+    while (!(await accepts(Number(address.PORT)))) await sleep(5)
   }
   await Promise.race([program ? once(server, 'message') : isReady(), ended])
   ended.catch(() => {})
@@ -161,6 +162,18 @@ export async function startServer(
     rmSync(logFile)
   }
   return { url, process: server, stop }
+}
+
+/** Whether a server accepts connections. Sends no request, because the first one counts. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const end = (isOpen: boolean) => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket.once('connect', () => end(true)).once('error', () => end(false))
+  })
 }
 
 /**
