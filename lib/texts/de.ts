@@ -625,11 +625,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       scan: 'Scannen Sie diesen Code mit Ihrer App.',
       qr: 'QR-Code',
       open: 'Authenticator-App öffnen',
-      otherDevice: 'Anderes Gerät verwenden',
+      otherDevice: 'QR-Code und Schlüssel anzeigen',
       key: 'Scannen nicht möglich? Geben Sie diesen Schlüssel in Ihre App ein:',
       save: 'Speichern Sie Ihre Wiederherstellungscodes',
       saveBody:
-        'Wenn Sie Ihr Smartphone verlieren, können Sie sich mit jedem dieser Codes einmal anmelden. Bewahren Sie sie sicher auf, zum Beispiel in einem Passwortmanager. Wir zeigen sie nicht noch einmal.',
+        'Wenn Sie Ihr Smartphone verlieren, melden Sie sich mit Ihrem Passwort und einem dieser Codes an. Jeder Code gilt nur einmal. Bewahren Sie sie sicher auf, zum Beispiel in einem Passwortmanager. Wir zeigen sie nicht noch einmal.',
       codes: 'Wiederherstellungscodes',
       download: 'Herunterladen',
       saved: 'Ich habe sie gespeichert',

@@ -612,11 +612,11 @@ export const en = (app: string, passwordMinLength: number) => ({
       scan: 'Scan this code with your app.',
       qr: 'QR code',
       open: 'Open your authenticator app',
-      otherDevice: 'Use another device',
+      otherDevice: 'Show the QR code and the key',
       key: 'Can’t scan it? Type this key into your app:',
       save: 'Save your recovery codes',
       saveBody:
-        'If you lose your phone, each of these codes signs you in once. Keep them somewhere safe, such as a password manager. We won’t show them again.',
+        'If you lose your phone, sign in with your password and one of these codes. Each code works once. Keep them somewhere safe, such as a password manager. We won’t show them again.',
       codes: 'recovery codes',
       download: 'Download',
       saved: 'I have saved them',

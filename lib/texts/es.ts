@@ -621,11 +621,11 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       scan: 'Escanee este código con su aplicación.',
       qr: 'Código QR',
       open: 'Abrir la aplicación de autenticación',
-      otherDevice: 'Usar otro dispositivo',
+      otherDevice: 'Mostrar el código QR y la clave',
       key: '¿No puede escanearlo? Escriba esta clave en su aplicación:',
       save: 'Guarde sus códigos de recuperación',
       saveBody:
-        'Si pierde su teléfono, con cada uno de estos códigos podrá iniciar sesión una vez. Guárdelos en un lugar seguro, como un gestor de contraseñas. No volveremos a mostrarlos.',
+        'Si pierde su teléfono, inicie sesión con su contraseña y uno de estos códigos. Cada código sirve una sola vez. Guárdelos en un lugar seguro, como un gestor de contraseñas. No volveremos a mostrarlos.',
       codes: 'códigos de recuperación',
       download: 'Descargar',
       saved: 'Ya los he guardado',

@@ -626,11 +626,11 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       scan: 'Scannez ce code avec votre application.',
       qr: 'Code QR',
       open: 'Ouvrir l’application d’authentification',
-      otherDevice: 'Utiliser un autre appareil',
+      otherDevice: 'Afficher le code QR et la clé',
       key: 'Impossible de le scanner ? Saisissez cette clé dans votre application :',
       save: 'Enregistrez vos codes de récupération',
       saveBody:
-        'Si vous perdez votre téléphone, chacun de ces codes vous permet de vous connecter une fois. Conservez-les en lieu sûr, par exemple dans un gestionnaire de mots de passe. Nous ne les afficherons plus.',
+        'Si vous perdez votre téléphone, connectez-vous avec votre mot de passe et l’un de ces codes. Chaque code ne sert qu’une fois. Conservez-les en lieu sûr, par exemple dans un gestionnaire de mots de passe. Nous ne les afficherons plus.',
       codes: 'codes de récupération',
       download: 'Télécharger',
       saved: 'Je les ai enregistrés',
