@@ -25,7 +25,7 @@ type Properties = PageTexts & {
   isProven: boolean
   /** What follows from the change, if there is more to say. */
   hint: string | null
-  /** Where the user signs in with a passkey, and comes back. Null without a passkey. */
+  /** Where the user signs in with a passkey and returns. Null without a passkey. */
   passkeyUrl: string | null
 }
 

@@ -1,5 +1,5 @@
 /**
- * Who has caused an event. `user`: the user, or whoever tried to sign in as the user.
+ * Who has caused an event. `user`: the user, or somebody who tried to sign in as the user.
  * docs/operate.md explains each.
  */
 export const actors = {
