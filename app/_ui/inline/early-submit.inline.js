@@ -35,9 +35,13 @@
     },
     true,
   )
-  addEventListener('click', ({ target }) => {
-    if (target instanceof Element && target.closest('[data-reload]')) location.reload()
-  })
+  addEventListener(
+    'click',
+    ({ target }) => {
+      if (target instanceof Element && target.closest('[data-reload]')) location.reload()
+    },
+    true,
+  )
   markStuckAfter(slowLoadMs)
 
   /**

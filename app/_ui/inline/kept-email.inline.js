@@ -9,10 +9,14 @@
     )
 
   if (new URLSearchParams(location.search).has('another')) window.keep('email', null)
-  addEventListener('input', (event) => {
-    const target = /** @type {HTMLInputElement} */ (event.target)
-    if (target.id === 'email') window.keep('email', target.value)
-  })
+  addEventListener(
+    'input',
+    (event) => {
+      const target = /** @type {HTMLInputElement} */ (event.target)
+      if (target.id === 'email') window.keep('email', target.value)
+    },
+    true,
+  )
   addEventListener('DOMContentLoaded', () => {
     showEmail()
     focusEmptyField()

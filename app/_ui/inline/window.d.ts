@@ -1,5 +1,6 @@
 // What the inline scripts of this folder hand over to each other and to React. They run
-// before the other scripts load.
+// before the other scripts load. They listen in the capture phase: while a part of the page
+// is not ready, React stops its events (click, input, change, …) at the document.
 //
 // Marks on <html> (`data-…`), which styles.css reads:
 //   code             /sso/callback has a code                         url-secrets
