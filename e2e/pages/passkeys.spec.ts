@@ -63,6 +63,12 @@ async function addPasskey(
   return authenticator
 }
 
+const isCreator = (script: string) => script.includes('credentials.create(')
+
+/** Whether React has begun to make the page interactive. Runs in the page. */
+const hasReact = () =>
+  Object.keys(document).some((name) => name.startsWith('__reactContainer'))
+
 const openSignIn = (page: Page) => page.goto(`${server.url}/sign-in?step=password`)
 
 async function enterPassword(page: Page, { email, password }: PasswordUser) {
@@ -485,6 +491,7 @@ test.describe('adding', () => {
       [user.id],
     )
     await link(page, texts.add).click()
+    await expect(heading(page)).toHaveText(texts.addTitle)
     expect(await problemsOf(page)).toEqual([])
     await link(page, texts.again).click()
     await expect(page.locator('#email')).toHaveValue(user.email)
@@ -580,19 +587,24 @@ test.describe('the offer after a sign-in with the password', () => {
     await expectSignedIn(page)
   })
 
-  test('can be declined before the scripts of the page have loaded', async ({
-    page,
-    sql,
-  }) => {
-    const user = await newPasswordUser(sql, { cost: 4 })
-    await openAccount(page, user)
-    const release = await holdScripts(page)
-    await page.goto(`${server.url}/account/passkey?next=/`, { waitUntil: 'commit' })
-    await link(page, texts.notNow).click()
-    await expectSignedIn(page)
-    expect(await page.evaluate(() => localStorage.getItem('passkey-refusals'))).toBe('1')
-    release()
-  })
+  // While React waits for a script, it stops clicks in the part that needs the script.
+  for (const [when, isHeld] of [
+    ['before the scripts of the page have loaded', undefined],
+    ['while React waits for the script that creates passkeys', isCreator],
+  ] as const)
+    test(`can be declined ${when}`, async ({ page, sql }) => {
+      const user = await newPasswordUser(sql, { cost: 4 })
+      await openAccount(page, user)
+      const release = await holdScripts(page, isHeld)
+      await page.goto(`${server.url}/account/passkey?next=/`, { waitUntil: 'commit' })
+      if (isHeld) await page.waitForFunction(hasReact)
+      await link(page, texts.notNow).click()
+      release()
+      await expectSignedIn(page)
+      expect(await page.evaluate(() => localStorage.getItem('passkey-refusals'))).toBe(
+        '1',
+      )
+    })
 
   test('is made after a sign-in with a passkey of another device', async ({
     page,

@@ -141,12 +141,18 @@ export function countPosts(page: Page): string[] {
   return posts
 }
 
-/** Delays the scripts of a page until the returned function is called. */
-export async function holdScripts(page: Page): Promise<() => void> {
+/**
+ * Delays the scripts of a page until the returned function is called. `isHeld` selects
+ * them by their text.
+ */
+export async function holdScripts(
+  page: Page,
+  isHeld?: (text: string) => boolean,
+): Promise<() => void> {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
   await page.route('**/_next/static/**', async (route) => {
-    await released
+    if (!isHeld || isHeld(await (await route.fetch()).text())) await released
     await route.continue()
   })
   return release
