@@ -12,7 +12,7 @@ import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
 import { respondWith } from '../support/browsers/page-states'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import { newFactorUser, totp, wrongCode } from '../support/databases/second-factor'
-import { expect, heading, type TestServer, test } from '../support/fixtures'
+import { expect, heading, holdScripts, type TestServer, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { allFeatures, passwordSignIn } from '../support/servers/settings'
 
@@ -279,6 +279,21 @@ test('a locked second factor accepts a recovery code, and the dashboard sign-in 
   await send(code(page), `\u200B“${user.recoveryCodes[0]!.replaceAll('-', ' – ')}”`)
   keepSecret(new URL((await arriving).url()).searchParams.get('code')!)
   await keepCookies(page)
+})
+
+test('a button that needs scripts is shown when the page is ready', async ({
+  page,
+  sql,
+}) => {
+  const user = await newFactorUser(sql)
+  await takeCookies(page, await server.post(routes.signIn.path, user), server.url)
+  const release = await holdScripts(page)
+  await page.goto(`${server.url}/sign-in`, { waitUntil: 'commit' })
+  await expect(code(page)).toBeVisible()
+  await expect(button(page, 'Use a recovery code')).toBeHidden()
+  release()
+  await button(page, 'Use a recovery code').click()
+  await expect(code(page)).toHaveAttribute('name', 'recoveryCode')
 })
 
 test('after the second step has expired, the user can start again with the same or another email address', async ({
