@@ -52,7 +52,7 @@ test('a connection whose stored settings became invalid is named, and can be dis
   const command = (...parameters: string[]) => run(parameters, '', settings)
   await database.sql(
     `INSERT INTO connections (slug, name, kind, settings)
-     VALUES ('local', 'Local', 'oidc', '{"issuer":"http://127.0.0.1:4300","clientId":"x"}')`,
+     VALUES ('local', 'Local', 'oidc', '{"issuer":"http://idp.example.com","clientId":"x"}')`,
   )
   const problem =
     'The connection local can’t be used: its setting issuer must begin with https://. Change or remove it with npm run connections.\n'

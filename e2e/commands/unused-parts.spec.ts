@@ -118,13 +118,14 @@ test('loads the server of Next.js from bin/server.js, which has no schemas', asy
   const files = await loadedFiles(server)
   const own = files.find((file) => file.endsWith('/bin/server.js'))
   const bundled = readFileSync(new URL(own!), 'utf8')
-  expect(bundled).toContain('// node_modules/next/dist/server/next-server.js')
-  expect(bundled).not.toContain('ZodError')
+  const contains = (file: string) => bundled.includes(`// node_modules/${file}`)
+  expect(contains('next/dist/server/next-server.js')).toBe(true)
+  expect(contains('zod/')).toBe(false)
 
   // what it contains is not loaded a second time
   const ofNext = files.flatMap((file) => /\/(next\/dist\/.*)/.exec(file)?.[1] ?? [])
   expect(ofNext.length).toBeGreaterThan(20)
-  expect(ofNext.filter((file) => bundled.includes(`// node_modules/${file}`))).toEqual([])
+  expect(ofNext.filter(contains)).toEqual([])
 })
 
 test('loads nothing of SCIM, and reads no table for it, without the setting', async ({
