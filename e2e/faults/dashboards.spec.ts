@@ -81,26 +81,32 @@ test('20 concurrent exchanges of one browser’s codes leave one session of the 
 type Scene = {
   user: Account
   browser: Account['sessions'][number]
+  connectionSlug: string
   connectionId: string
   slug: string
 }
 
 async function newScene(sql: Sql): Promise<Scene> {
   const slug = `client-${randomUUID()}`
+  const connectionSlug = randomUUID()
   await addClient(sql, slug, [dashboards.app])
   const user = await newAccount(sql, 1, 0)
   const [connection] = await sql(
     `WITH connection AS (
-       INSERT INTO connections (slug, name, kind, settings) VALUES ($1, 'Acme', 'oidc', '{}') RETURNING id
+       INSERT INTO connections (slug, name, kind, settings) VALUES ($1, 'Acme', 'oidc', $3) RETURNING id
      ), identity AS (
        INSERT INTO identities (connection_id, issuer, subject, user_id)
        SELECT id, 'https://idp.example.com', 'ada', $2 FROM connection
      )
      UPDATE sessions SET connection_id = connection.id FROM connection WHERE user_id = $2
      RETURNING connection_id AS id`,
-    [randomUUID(), user.id],
+    [connectionSlug, user.id, { issuer: 'https://idp.example.com', clientId: 'x' }],
   )
-  return { user, browser: user.sessions[0]!, slug, connectionId: connection!.id }
+  const [browser] = user.sessions
+  return {
+    ...{ user, browser: browser!, slug },
+    ...{ connectionSlug, connectionId: connection!.id },
+  }
 }
 
 type Ending = {
@@ -162,9 +168,9 @@ const endings: Record<string, Ending> = {
   },
   'disabling the connection': {
     end: ({ connectionId }) => disableConnection({ id: connectionId }),
-    undo: async ({ connectionId }) => {
-      const connections = await listConnections()
-      await enableConnection(connections.find(({ id }) => id === connectionId)!)
+    undo: async ({ connectionSlug }) => {
+      const [connection] = await listConnections(connectionSlug)
+      await enableConnection(connection!)
     },
     ends: 'all rows',
   },
