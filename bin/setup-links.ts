@@ -61,7 +61,7 @@ function readName(text: string | undefined): string | undefined {
 function describeRights(slug: string, { state }: Invited, mayApply: boolean): string[] {
   if (state === 'enabled')
     return [
-      'Its holder can once replace the client secret, or import metadata of the same provider. Whoever controls these can sign in as every user of the connection: send the link to a verified contact only.',
+      'Its holder can once replace the client secret, or import metadata of the same provider. They decide who signs in as every user of the connection: send the link to a verified contact only.',
     ]
 
   const enter =
@@ -69,7 +69,7 @@ function describeRights(slug: string, { state }: Invited, mayApply: boolean): st
   if (mayApply)
     return [
       enter,
-      '--may-apply: after a successful test, its holder can activate the connection. Whoever does can sign in as every user of its domains: send the link to a verified contact only.',
+      '--may-apply: after a successful test, its holder can activate the connection. Its provider then decides who signs in as every user of its domains: send the link to a verified contact only.',
     ]
 
   return [
