@@ -6,7 +6,8 @@ import {
   type EventKind,
   type eventFields,
 } from '../contract/events'
-import { dateFromEpoch, type Prisma, prisma } from '../database/prisma'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { isOfUser } from './of-user'
 
 const pageSize = 1_000
 const shownInAccount = 50
@@ -26,28 +27,44 @@ export type ListedEvent = Partial<Record<keyof typeof eventFields, unknown>> & {
   actor: Actor
 }
 
-type Row = Prisma.EventGetPayload<object>
+type Row = Omit<Prisma.EventGetPayload<object>, 'at' | 'changed'> & {
+  at: number // in seconds
+  changed: string[] | null
+}
 
 /** Yields events, the oldest first. Reads them in pages. */
 export async function* listEvents(filter: EventFilter): AsyncGenerator<ListedEvent> {
-  const { since, ...equal } = filter
   let last: Row | undefined
 
   do {
-    const from = last?.at ?? since
-    const rows: Row[] = await prisma().event.findMany({
-      where: {
-        ...equal,
-        ...(from && { at: { gte: from } }),
-        ...(last && { OR: [{ at: { gt: last.at } }, { id: { gt: last.id } }] }),
-      },
-      orderBy: [{ at: 'asc' }, { id: 'asc' }],
-      take: pageSize,
-    })
+    const rows = await readPage(filter, last)
 
     yield* await describeEvents(rows)
     last = rows.length === pageSize ? rows.at(-1) : undefined
   } while (last)
+}
+
+/** Returns the events after `last`, or the first ones. */
+async function readPage(filter: EventFilter, last?: Row): Promise<Row[]> {
+  const { since, kind, connectionId, userId } = filter
+  const from = last?.at ?? (since && since.getTime() / 1_000)
+  const start = from === undefined ? undefined : Prisma.sql`to_timestamp(${from}::float8)`
+
+  const conditions = [
+    Prisma.sql`true`,
+    start && Prisma.sql`"at" >= ${start}`,
+    last && Prisma.sql`("at" > ${start} OR id > ${last.id})`,
+    kind && Prisma.sql`kind = ${kind}`,
+    connectionId && Prisma.sql`connection_id = ${connectionId}::uuid`,
+    userId && isOfUser(userId, start),
+  ].filter((condition) => condition instanceof Prisma.Sql)
+
+  return prisma().$queryRaw`
+    SELECT extract(epoch FROM "at")::float8 AS "at", id, kind, actor, operator, command, user_id AS "userId",
+      session_id AS "sessionId", method, connection_id AS "connectionId", client_id AS "clientId",
+      widget_id AS "widgetId", slug, changed, count, "check", device, network, request_id AS "requestId"
+    FROM events WHERE ${Prisma.join(conditions, ' AND ')}
+    ORDER BY events."at", id LIMIT ${pageSize}`
 }
 
 /** Replaces the IDs of what still exists by slugs and addresses. */
@@ -83,7 +100,7 @@ async function describeEvents(rows: Row[]): Promise<ListedEvent[]> {
 
   return rows.map((row) => {
     const values: Record<keyof typeof eventFields, unknown> = {
-      at: row.at,
+      at: dateFromEpoch(row.at),
       kind: row.kind,
       actor: row.actor,
       operator: row.operator,
@@ -96,7 +113,7 @@ async function describeEvents(rows: Row[]): Promise<ListedEvent[]> {
       client: name(row.clientId),
       widget: name(row.widgetId),
       slug: row.slug,
-      changed: row.changed?.length > 0 ? row.changed : null, // NULL in most rows
+      changed: row.changed,
       count: row.count,
       check: row.check,
       device: row.device,
@@ -146,14 +163,14 @@ export type OwnEvent = {
 export async function listOwnEvents(userId: string): Promise<OwnEvent[]> {
   type Row = Omit<OwnEvent, 'at'> & { at: number }
   const kinds: string[] = [...accountEvents]
+  const start = Prisma.sql`now() - make_interval(days => ${accountEventDays}::int)`
 
   const rows = await prisma().$queryRaw<Row[]>`
     SELECT id::text, extract(epoch FROM "at")::float8 AS "at", kind, actor NOT IN ('user', 'client') AS "isByOther",
       method, device, network
     FROM events
-    WHERE user_id = ${userId}::uuid AND "at" > now() - make_interval(days => ${accountEventDays}::int)
-      AND kind = ANY (${kinds}::text[])
-    ORDER BY "at" DESC, id DESC LIMIT ${shownInAccount}`
+    WHERE ${isOfUser(userId, start)} AND "at" > ${start} AND kind = ANY (${kinds}::text[])
+    ORDER BY events."at" DESC, id DESC LIMIT ${shownInAccount}`
 
   return rows.map((row) => ({ ...row, at: dateFromEpoch(row.at) }))
 }

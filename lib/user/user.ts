@@ -7,6 +7,7 @@ import {
   type Transaction,
   transaction,
 } from '../database/prisma'
+import { isOfUser } from '../event/of-user'
 import { withEvents, writeEvent } from '../event/record'
 import { isActive } from '../session/find'
 import { endSessionsOfUser } from '../session/revoke'
@@ -265,7 +266,7 @@ export async function deleteUser(
     await deleteRejected(tx, userId)
     await forgetTester(tx, userId)
     await tx.user.delete({ where: { id: userId } })
-    await tx.event.deleteMany({ where: { userId } })
+    await tx.$executeRaw`DELETE FROM events WHERE ${isOfUser(userId)}`
     await writeEvent(tx, 'user_deleted', {})
 
     return { sessions, identities }
