@@ -217,6 +217,21 @@ export const products: Record<string, Product> = {
       'The metadata is at https://HOST/realms/REALM/protocol/saml/descriptor: save it as a file.',
     ],
   },
+  'simplesamlphp-saml': {
+    name: 'SimpleSAMLphp',
+    protocol: 'saml',
+    isTested: true,
+    values: [
+      ['Entity ID', 'entityId'],
+      ['AssertionConsumerService', 'acsUrl'],
+    ],
+    steps: [
+      'In metadata/saml20-sp-remote.php, add an entry whose key is the entity ID, with AssertionConsumerService, and with NameIDFormat urn:oasis:names:tc:SAML:2.0:nameid-format:persistent.',
+      'Under authproc of the entry, add the filter saml:PersistentNameID, with an attribute that never changes for a person, such as uid. Without the filter, the NameID is transient.',
+      'Let SimpleSAMLphp send the email address as the attribute mail.',
+      'The metadata of your identity provider is on the page Federation of SimpleSAMLphp: save it as a file.',
+    ],
+  },
   'other-oidc': {
     name: 'Another product',
     protocol: 'oidc',
@@ -228,7 +243,7 @@ export const products: Record<string, Product> = {
     steps: [
       'Register a confidential web application that uses the authorization code flow.',
       'Enter the redirect URI. PKCE, if it asks: S256.',
-      'Allow the scopes openid and email, and let it send the claim email.',
+      'Allow the scopes openid and email, and let your provider send the claim email.',
       'Assign those who may sign in, yourself included.',
       'Copy the issuer, the client ID and the client secret.',
     ],
@@ -244,11 +259,11 @@ export const products: Record<string, Product> = {
       ['ACS URL (HTTP-POST)', 'acsUrl'],
     ],
     steps: [
-      'Register a SAML 2.0 service provider: with the metadata URL, or with the other two values.',
-      'Let it send a persistent NameID, which never changes for a person, and the email address as the attribute email or mail.',
-      'Let it sign the response or the assertion with RSA-SHA256.',
-      'Assign those who may sign in, yourself included.',
-      'Save its metadata (XML) as a file.',
+      'Register our service as a SAML 2.0 service provider: with our metadata URL, or with our entity ID and ACS URL.',
+      'Let your identity provider send a persistent NameID, which never changes for a person, and the email address as the attribute email or mail.',
+      'Let your identity provider sign the response or the assertion with RSA-SHA256.',
+      'Assign those who may sign in, yourself included, if your product asks for it.',
+      'Save the metadata (XML) of your identity provider as a file.',
     ],
   },
 }

@@ -110,6 +110,7 @@ test('after values are saved, the page offers only products with their protocol'
   const html = setupPage(choose as never, 'n')
   expect(html).toContain('product=okta-oidc')
   expect(html).not.toContain('-saml"')
+  expect(html).toContain('You have saved values for OpenID Connect.')
   const other = setupPage({ ...views.saved, product: 'okta-saml' } as never, 'n')
   expect(other).toContain('Another product, with OpenID Connect')
 })

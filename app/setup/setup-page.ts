@@ -114,7 +114,7 @@ function describeSetup(view: OpenView): string {
 }
 
 const limitText =
-  '<p><strong>This link allows 30 tests and saved values per hour. Wait, then try again.</strong></p>'
+  '<p><strong>This link allows 30 tests and saved values per hour, rejected values included. Try again in an hour at the latest.</strong></p>'
 
 /**
  * Returns the chosen product, or null for the list. After values are saved, it has the
@@ -143,7 +143,11 @@ function chooseProduct({ target }: OpenView, chosen: Product | null): string {
         `<li><a href="/setup?product=${key}">${escapeHtml(name)}, with ${protocolNames[protocol]}</a></li>`,
     )
 
-  return `${heading}<p>Where do your people sign in? If both protocols are listed, OpenID Connect needs less work.</p><ul>${entries.join('')}</ul>`
+  const hint = saved
+    ? `You have saved values for ${protocolNames[saved]}. To use the other protocol, ask your contact for a new start.`
+    : 'If both protocols are listed, OpenID Connect needs less work.'
+
+  return `${heading}<p>Where do your people sign in? ${hint}</p><ul>${entries.join('')}</ul>`
 }
 
 function showSteps({ slug }: Target, product: Product): string {
@@ -175,7 +179,7 @@ function enterValues({ connection }: Target, product: Product): string {
   const saved = connection
     ? `<p>Saved: ${showValue(connection.settings.issuer)}.${correct}</p>`
     : ''
-  const heading = `<h2>3. Enter its values</h2>${saved}`
+  const heading = `<h2>3. Enter the values of your provider</h2>${saved}`
   if (protocol === 'saml') return `${heading}${form('saml', metadataFields, 'Save')}`
 
   const stored = connection?.settings.kind === 'oidc' ? connection.settings : null
@@ -212,7 +216,7 @@ function tryOut(view: OpenView): string {
   const { link } = view.target
   const result = link.isTried
     ? describeTested(view)
-    : '<p>Not tested yet. The test signs nobody in. It opens a tab that shows what your provider sends, and what to correct.</p>'
+    : '<p>No test has succeeded yet. The test signs nobody in. It opens a tab that shows what your provider sends, and what to correct.</p>'
 
   return `<h2>4. Test</h2>${result}<a class="button" id="test" href="${routes.testSetup.path}" target="_blank" rel="noopener">${link.isTried ? 'Test again' : 'Test a sign-in'}</a>`
 }
@@ -220,7 +224,7 @@ function tryOut(view: OpenView): string {
 function describeTested({ target, isTesterKnown }: OpenView): string {
   const { triedAs } = target.link
   const tester = triedAs === null ? '' : `, with ${showValue(triedAs)}`
-  const succeeded = `<p><strong>The test has succeeded${tester}.</strong></p>`
+  const succeeded = `<p><strong>A test has succeeded${tester}.</strong> If you change your provider after it, test again.</p>`
   if (isTesterKnown) return succeeded
 
   return `${succeeded}<p>${showValue(env().APP_NAME)} has no user with this address yet. Your contact can add the user.</p>`

@@ -135,7 +135,7 @@ for (const kind of browserKinds)
         await visitor.sees('The provider rejects')
         await visitor.fill('clientSecret', keepSecret(provider.clientSecret))
         await visitor.press('Save')
-        await visitor.sees('Not tested yet')
+        await visitor.sees('No test has succeeded yet')
         await provider.stop()
       })
 

@@ -186,7 +186,9 @@ test('npm run dev and the commands in the README work without settings', async (
     for (const [index, label] of ['Issuer', 'Client ID', 'Client secret'].entries())
       await page.getByLabel(label).fill(values[index]!)
     await page.getByRole('button', { name: 'Save' }).click()
-    await expect(page.getByText('Not tested yet.')).toBeVisible({ timeout: 30_000 })
+    await expect(page.getByText('No test has succeeded yet.')).toBeVisible({
+      timeout: 30_000,
+    })
     const opened = page.context().waitForEvent('page')
     await page.getByRole('link', { name: 'Test a sign-in' }).click()
     const tab = await opened

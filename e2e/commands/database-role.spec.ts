@@ -236,7 +236,7 @@ async function useSetupLink(): Promise<void> {
   )
   const { text } = await openReport(administrator, back.pathname + back.search)
   expect(text).toContain(`${email} could sign in to`)
-  expect(await administrator.page()).toContain('The test has succeeded')
+  expect(await administrator.page()).toContain('A test has succeeded')
   expect((await administrator.apply()).status).toBe(200)
 }
 

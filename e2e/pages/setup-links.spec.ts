@@ -46,7 +46,7 @@ test('an administrator comes from the link to an active connection, on a phone, 
     await expect(page.getByRole('alert')).toContainText('The provider rejects')
     await page.getByLabel('Client secret').fill(keepSecret(provider.clientSecret))
     await page.getByRole('button', { name: 'Save' }).click()
-    await expect(page.getByText('Not tested yet.')).toBeVisible()
+    await expect(page.getByText('No test has succeeded yet.')).toBeVisible()
     expect(await page.content()).not.toContain(provider.clientSecret)
     expect(await problemsOf(page)).toEqual([])
 
@@ -59,7 +59,7 @@ test('an administrator comes from the link to an active connection, on a phone, 
     await report.close()
     await page.bringToFront()
     await page.reload() // headless tabs are never hidden
-    await expect(page.getByText('The test has succeeded')).toBeVisible()
+    await expect(page.getByText('A test has succeeded')).toBeVisible()
     expect(await problemsOf(page)).toEqual([])
 
     const action = { name: `Use it for everybody at ${domain}` }

@@ -26,7 +26,9 @@ const remedies: Partial<Record<string, string>> = {
   token_invalid_request:
     'The provider rejected the code: compare the redirect URI there with ours.',
   saml_transient:
-    'The NameID is another one at each sign-in: let the provider send a persistent one.',
+    'The NameID is transient: each sign-in has a new one. Let the provider send a persistent one. If it is set to do so, it may have no attribute to make one from.',
+  saml_status:
+    'The provider responded with an error. Its message, if any, is under Received below. Its log has more.',
   email_missing: `The provider sent no email address. ${toAddress}`,
   email_malformed: `The provider sent no email address that can be used. ${toAddress}`,
   email_elsewhere: `The provider sent an email address under another name. ${toAddress}`,

@@ -39,6 +39,9 @@ export async function saveValues(target: Target, entered: EnteredValues): Promis
   const encryptedSecrets = await encryptValues(target, id, values)
 
   const changed = listChanged(target, entered, values)
+  if (target.connection && !isRenewal && changed.length === 0)
+    return { outcome: 'saved', notes: values.notes } // the last test is still true
+
   const kind = isRenewal ? 'setup_link_renewed' : 'setup_link_saved'
 
   await asProblem(() =>

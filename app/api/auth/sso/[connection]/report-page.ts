@@ -146,7 +146,9 @@ function clock(aheadSeconds: number | null): string {
       ? ' Correct the wrong clock: 180 seconds are tolerated.'
       : ''
 
-  return `<p>The clock of the provider is ${seconds} seconds ${direction} ours.${warning}</p>`
+  const unit = seconds === 1 ? 'second' : 'seconds'
+
+  return `<p>The clock of the provider is ${seconds} ${unit} ${direction} ours.${warning}</p>`
 }
 
 function account({ account }: Report): string {
