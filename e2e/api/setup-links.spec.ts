@@ -188,8 +188,8 @@ function metadataOf({ settings }: SamlProvider, issuer = settings.issuer): strin
 test('each operation is an event, whose actor is the link', async ({ sql }) => {
   const { slug, domain, administrator } = await begin({ mayActivate: true })
   await addPerson(sql, domain)
-  await administrator.save(values())
-  await administrator.save({ ...values(), clientSecret: '' })
+  for (let count = 0; count < 2; count++) await administrator.save(values())
+  await administrator.save({ ...values(), clientSecret: '' }) // changes nothing
   await tryOut(administrator)
   const { id } = await find(slug)
   expect((await administrator.apply()).status).toBe(200)
@@ -210,7 +210,7 @@ test('each operation is an event, whose actor is the link', async ({ sql }) => {
   expect(first!.changed).toEqual(
     expect.arrayContaining(['issuer', 'clientId', 'publicOnly', 'secrets']),
   )
-  expect(second!.changed).toEqual([])
+  expect(second!.changed).toEqual(['secrets'])
 
   const renewal = await begin({ slug, domains: [], mayActivate: true })
   await renewal.administrator.save({ protocol: 'oidc', clientSecret })
