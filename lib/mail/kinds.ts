@@ -21,7 +21,7 @@ export type MailContent = {
  * about a new device.
  */
 type KindTexts = Omit<Texts['mail']['newDevice'], 'notYou'> &
-  Partial<Record<'next' | 'expiry' | 'notYou' | 'support', string>>
+  Partial<Record<'next' | 'account' | 'expiry' | 'notYou' | 'support', string>>
 
 export type MailKind = {
   /**
@@ -78,7 +78,7 @@ async function passwordLink(
 const request = {
   retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
   lifetimeSeconds: hour,
-  paragraphs: ['body'],
+  paragraphs: ['body', 'account'],
   notes: ['expiry', 'requested', 'notYou'],
 } satisfies Partial<MailKind>
 /** The common properties of notices about changes of the account. */
@@ -86,7 +86,7 @@ const notice = {
   retryAfterSeconds: [...request.retryAfterSeconds, 2 * hour, 12 * hour],
   lifetimeSeconds: 24 * hour,
   link: async () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href,
-  paragraphs: ['body', 'next', 'requested', 'notYou'],
+  paragraphs: ['body', 'account', 'next', 'requested', 'notYou'],
   notes: ['support'],
 } satisfies Partial<MailKind>
 /**
@@ -152,6 +152,8 @@ export const mailKinds = {
     ...notice,
     link: signInLink,
     texts: ({ emailChanged, changed: { requested } }) => ({ ...emailChanged, requested }),
+    // without the address: whoever reads the old mailbox need not know the new one
+    paragraphs: notice.paragraphs.filter((name) => name !== 'account'),
   },
   'operator-sign-in': {
     ...notice,

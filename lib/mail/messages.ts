@@ -13,7 +13,7 @@ import type { ClaimedMail } from './outbox'
 
 /**
  * Composes an email of the outbox with its link and its number, in the language of the
- * request.
+ * request. `email`: the address of the account, because a recipient may have several.
  */
 export function compose(
   {
@@ -21,7 +21,8 @@ export function compose(
     language,
     device,
     requestedAt,
-  }: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
+    email,
+  }: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt' | 'email'>,
   url: string,
   number?: number,
 ): SendMailOptions {
@@ -39,6 +40,7 @@ export function compose(
   const parts = {
     ...content,
     body: content.body.replace('{left}', String(number)),
+    account: texts.mail.account.replace('{email}', () => email),
     requested: content.requested[device ? 'fromDevice' : 'plain']
       .replace('{when}', `${format.format(requestedAt)} UTC`)
       .replace('{device}', device ? deviceIn(texts.mail.device, device) : ''),
@@ -204,7 +206,8 @@ font-weight:600;text-align:center;color:${light.onAccent};background:${light.acc
 }
 
 function renderParagraph(text: string): string {
-  return `<p class="ink" style="margin:0 0 16px;font-size:16px;line-height:24px;color:#1c1d1a">${escapeHtml(text)}</p>`
+  return `<p class="ink" style="margin:0 0 16px;font-size:16px;line-height:24px;color:#1c1d1a;word-break:break-word;overflow-wrap:anywhere">\
+${escapeHtml(text)}</p>`
 }
 
 function renderNote(text: string): string {

@@ -372,6 +372,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
   },
   mail: {
     link: 'إذا لم يعمل الزر، فيُرجى نسخ العنوان التالي ولصقه في المتصفح:',
+    account: `الحساب: ${isolated('{email}')}`,
     device: `${isolated('{browser}')} على ${isolated('{system}')}`,
     // The subjects end with the name, and contain no isolates and no vowel marks, because
     // mail filters may distrust them.

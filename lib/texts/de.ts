@@ -369,6 +369,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
   },
   mail: {
     link: 'Wenn die Schaltfläche nicht funktioniert, kopieren Sie diese Adresse in Ihren Browser:',
+    account: 'Konto: {email}',
     device: '{browser} unter {system}',
     reset: {
       subject: `Neues Passwort für ${app} wählen`,

@@ -366,6 +366,7 @@ export const en = (app: string, passwordMinLength: number) => ({
   },
   mail: {
     link: 'If the button doesn’t work, copy this address into your browser:',
+    account: 'Account: {email}',
     device: '{browser} on {system}',
     reset: {
       subject: `Choose a new password for ${app}`,

@@ -368,6 +368,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
   },
   mail: {
     link: 'Si el botón no funciona, copie esta dirección y péguela en el navegador:',
+    account: 'Cuenta: {email}',
     device: '{browser} en {system}',
     reset: {
       subject: `Elija una contraseña nueva para ${app}`,

@@ -368,6 +368,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
   },
   mail: {
     link: 'Si le bouton ne fonctionne pas, copiez cette adresse dans votre navigateur :',
+    account: 'Compte : {email}',
     device: '{browser} sur {system}',
     reset: {
       subject: `Choisissez un nouveau mot de passe pour ${app}`,

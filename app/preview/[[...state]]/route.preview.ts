@@ -132,6 +132,7 @@ function showMail(name: string, look: Look): string {
     language: look.language,
     device: 'Firefox on Windows',
     requestedAt: new Date(),
+    email: 'ada@example.com',
   }
 
   const url = `${env().PUBLIC_URL}/reset-password?token=${'x'.repeat(43)}`

@@ -25,7 +25,9 @@ function composeKind(kind: MailKindName, language: string) {
   const requestedAt = new Date()
   const device = language === 'en' ? null : 'Firefox on Windows'
 
-  return compose({ kind, language, device, requestedAt }, env().PUBLIC_URL + path, 7)
+  const mail = { kind, language, device, requestedAt, email: recipient! }
+
+  return compose(mail, env().PUBLIC_URL + path, 7)
 }
 
 await send('test', composeTest())
