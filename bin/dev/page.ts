@@ -4,7 +4,7 @@ import { project } from './local'
 
 const styles = readFileSync(`${project}app/_ui/styles.css`, 'utf8') + accentCss('#4338ca')
 const own = `:root{--radius:.625rem;--font:var(--system-font)}.choices .button{display:block;padding:.5rem 1rem;text-align:start}
-small,pre{display:block;color:var(--ink-soft);font-size:var(--small);font-weight:400}pre{white-space:pre-wrap}`
+h1+.choices{margin-block-start:1.5rem}small,pre{display:block;color:var(--ink-soft);font-size:var(--small);font-weight:400}pre{white-space:pre-wrap}`
 
 /** Returns a page of a development tool, with the styles of the app. `main` is HTML. */
 export function localPage(name: string, title: string, main: string): string {

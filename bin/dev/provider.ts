@@ -91,6 +91,10 @@ async function createProvider(
       IdToken: 600,
     },
     findAccount: (_context, id) => findAccount(people, id),
+    renderError: (context, { error_description: reason }) => {
+      context.type = 'html'
+      context.body = renderRejection(reason)
+    },
     loadExistingGrant: grantEverything,
   }
 
@@ -151,7 +155,7 @@ function createResponder(site: Site) {
     const page = site.pages[url]
     if (page) {
       page(response, site.values).catch((error: Error) =>
-        sendPage(response, renderError(error), 500),
+        sendPage(response, renderFailure(error), 500),
       )
       return
     }
@@ -171,7 +175,7 @@ function createResponder(site: Site) {
     const answer = choice
       ? endSignIn(site, request, response, choice)
       : showPage(site, request, response, id)
-    answer.catch((error: Error) => sendPage(response, renderError(error), 400))
+    answer.catch(() => sendPage(response, renderEnded(), 400))
   }
 }
 
@@ -212,10 +216,23 @@ function sendPage(response: ServerResponse, html: string, status = 200): void {
   response.writeHead(status, { 'Content-Type': 'text/html; charset=utf-8' }).end(html)
 }
 
-/** Returns the page of an error, such as a sign-in that is over. */
-function renderError({ message }: Error): string {
-  const text = `<p>Begin the sign-in again in the app. The error: ${escapeHtml(message)}</p>`
+/** Returns the page of a sign-in that this provider does not know. */
+function renderEnded(): string {
+  const text =
+    '<p>It has ended, or was started in another browser. Begin it again in the app.</p>'
   return localPage('Example Corp', 'This sign-in can’t continue', text)
+}
+
+/** Returns the page of a request of the app that the provider rejects. */
+function renderRejection(reason = 'no reason given'): string {
+  const text = `<p>The app has sent a request that this provider can’t accept: ${escapeHtml(reason)}.</p>`
+  return localPage('Example Corp', 'This sign-in can’t start', text)
+}
+
+/** Returns the page of a tool for developers that has failed. */
+function renderFailure({ message }: Error): string {
+  const text = `<p>The reason: ${escapeHtml(message)}</p>`
+  return localPage('Example Corp', 'This page has failed', text)
 }
 
 function renderPortal(redirectUri: string): string {

@@ -68,6 +68,9 @@ test('the example provider separates its lists, and shows its errors as pages', 
 
   await page.goto(`${provider.issuer}/interaction/unknown`)
   await expect(heading(page)).toHaveText('This sign-in can’t continue')
+  await expect(page.locator('main p')).toHaveText(
+    'It has ended, or was started in another browser. Begin it again in the app.',
+  )
   expect(await problemsOf(page)).toEqual([])
 })
 
