@@ -151,7 +151,7 @@ export const states: Record<string, State> = {
     steps: [['see', 'h1:not(:empty)']],
   },
   'sso: used or expired': landing(
-    'This sign-in has expired',
+    'This sign-in isn’t valid',
     rejection(400, { code: 'SSO_EXCHANGE_INVALID' }),
   ),
   'sso: no code': { title: 'We couldn’t find your sign-in', path: '/sso/callback' },

@@ -98,7 +98,7 @@ test('the preview shows one state in a language and a scheme, or all states toge
   const complaints = complaintsOf(page.context())
   await page.goto(`${url}${createPath('sso: used or expired')}?language=ar&scheme=dark`)
   await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })
-  await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
+  await expect(heading(page)).toHaveText('عملية تسجيل الدخول هذه غير صالحة')
   const background = await page.evaluate(
     () => getComputedStyle(document.body).backgroundColor,
   )

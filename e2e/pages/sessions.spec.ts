@@ -28,7 +28,7 @@ const signOutPath = '/sign-out'
 const signedIn = 'You’re signed in'
 const signedOut = 'You’re not signed in'
 const justSignedOut = 'You’ve been signed out'
-const rejected = 'This sign-in has expired'
+const rejected = 'This sign-in isn’t valid'
 const newSession = { generation: 0, revoked: false }
 
 type NewBrowser = (options?: BrowserContextOptions) => Promise<BrowserContext>

@@ -13,7 +13,7 @@ import {
   type User,
 } from '../support/fixtures'
 
-const rejected = 'This sign-in has expired'
+const rejected = 'This sign-in isn’t valid'
 const unavailable = (seconds: number) =>
   respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
 const sessions = (sql: Sql, user: User) =>
@@ -170,7 +170,7 @@ test('a used code continues with the session, or leads to an error without one',
   await page.goto(`/sso/callback?code=${code}`)
   await expect(heading(page)).toHaveText(rejected)
   await expect(heading(page)).toBeFocused()
-  await expect(page).toHaveTitle(/^This sign-in has expired – /)
+  await expect(page).toHaveTitle(/^This sign-in isn’t valid – /)
   await expect(page.getByText((await (await response).json()).requestId)).toBeVisible()
   await page.getByRole('link', { name: 'Sign in again' }).click()
   await expect(page).toHaveURL('/sign-in')

@@ -31,7 +31,7 @@ const journeys = {
     submit: async () => {},
     ending: {
       respond: respondWith(400, { code: 'SSO_EXCHANGE_INVALID' }),
-      title: 'This sign-in has expired',
+      title: 'This sign-in isn’t valid',
     },
     keepsInHistory: false,
   },

@@ -154,7 +154,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       body: `Sie sind als {email} angemeldet und werden zu ${app} weitergeleitet.`,
     },
     used: {
-      title: 'Dieser Anmeldevorgang ist abgelaufen',
+      title: 'Dieser Anmeldevorgang ist nicht gültig',
       body: `Jeder Anmeldevorgang ist nur einmal, nur ${codeLifetime} lang und nur in dem Browser gültig, in dem Sie ihn begonnen haben. Mit Ihrem Konto ist alles in Ordnung. Wenn Sie bereits angemeldet sind, wählen Sie „Weiter“. Andernfalls melden Sie sich erneut an.`,
     },
     noCode: {

@@ -153,7 +153,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: `You’re signed in as {email}. Taking you to ${app}.`,
     },
     used: {
-      title: 'This sign-in has expired',
+      title: 'This sign-in isn’t valid',
       body: `Each sign-in works once, for ${codeLifetime}, in the browser where you started it. Your account is fine. If you’re already signed in, continue. Otherwise, sign in again.`,
     },
     noCode: {

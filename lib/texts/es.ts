@@ -154,7 +154,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       body: `Está usando la cuenta {email}. En un momento se abrirá ${app}.`,
     },
     used: {
-      title: 'Este inicio de sesión ha caducado',
+      title: 'Este inicio de sesión no es válido',
       body: `Cada inicio de sesión sirve una sola vez, caduca al cabo de ${codeLifetime} y solo funciona en el navegador donde lo empezó. No hay ningún problema con su cuenta. Si su sesión ya está abierta, seleccione «Continuar». Si no, vuelva a iniciar sesión.`,
     },
     noCode: {

@@ -153,7 +153,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       body: `Vous utilisez le compte {email}. Nous vous redirigeons vers ${app}.`,
     },
     used: {
-      title: 'Cette tentative de connexion a expiré',
+      title: 'Cette tentative de connexion n’est pas valable',
       body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${codeLifetime}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Si votre session est déjà ouverte, choisissez « Continuer ». Sinon, connectez-vous à nouveau.`,
     },
     noCode: {

@@ -37,7 +37,7 @@ const signedOut = 'You’re not signed in'
 const form = 'Sign in to Dashboard'
 const noCode = 'We couldn’t find your sign-in'
 // the code has left the URL
-const usedCode = { open: 'This sign-in has expired', reload: noCode, back: noCode }
+const usedCode = { open: 'This sign-in isn’t valid', reload: noCode, back: noCode }
 const always = (heading: string) => ({ 'signed in': heading })
 const ifSignedIn = (heading: string, other: string) => ({
   'signed in': heading,
