@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { CopyButton } from '@/app/_ui/copy-button'
 import type { Content } from '@/app/_ui/post'
-import { Screen, takeFocus } from '@/app/_ui/screen'
+import { Icon, Screen, takeFocus } from '@/app/_ui/screen'
 import type { Texts } from '@/lib/texts/en'
 
 type Properties = Content & { texts: Texts['account']['factor']; shared: Texts['shared'] }
@@ -9,7 +9,8 @@ type Properties = Content & { texts: Texts['account']['factor']; shared: Texts['
 /**
  * A new secret for an authenticator app: a link for an app on this device, and a QR code
  * and a key for another one. On a phone, the link is a button, and the rest is closed at
- * first: a phone can't scan its own screen.
+ * first: a phone can't scan its own screen. The first step of a form, whose field is the
+ * second: styles.css numbers both.
  */
 export function NewSecret({
   texts,
@@ -32,7 +33,7 @@ export function NewSecret({
           {email}
         </bdi>
       </p>
-      <a className="button wide on-phone" href={uri}>
+      <a className="button quiet wide on-phone" href={uri}>
         {texts.open}
       </a>
       <details ref={openUnlessPhone}>
@@ -43,7 +44,7 @@ export function NewSecret({
           <a href={uri}>{texts.open}</a>
         </p>
         <p id="key">{texts.key}</p>
-        <div className="key">
+        <div className="key panel">
           <code dir="ltr" translate="no">
             {secret.match(/.{1,4}/g)?.join(' ')}
           </code>
@@ -89,32 +90,40 @@ function QrCode({ uri, label }: { uri: string; label: string }) {
   )
 }
 
-/** New recovery codes, which are shown once. */
+/** New recovery codes, which are shown once. `done`: what the user has achieved. */
 export function RecoveryCodes(
-  properties: Properties & { app: string; email: string; doneUrl: string },
+  properties: Properties & { app: string; email: string; done: string; doneUrl: string },
 ) {
-  const { app, email, texts, shared, recoveryCodes = [], doneUrl } = properties
+  const { app, email, texts, shared, recoveryCodes = [], done, doneUrl } = properties
   const text = recoveryCodes.join('\n')
   const [url] = useState(() =>
     URL.createObjectURL(new Blob([`${app}, ${email}: ${texts.codes}\n\n${text}\n`])),
   )
 
   return (
-    <Screen app={app} title={texts.save} icon="good" focus>
-      <p>{texts.saveBody}</p>
-      <pre className="codes" dir="ltr" translate="no">
-        {text}
-      </pre>
-      <CopyButton text={text} shared={shared} className="link" />
-      <div className="actions">
-        <a className="button quiet" download="recovery-codes.txt" href={url}>
-          {texts.download}
-        </a>
-        <a className="button" href={doneUrl}>
-          {texts.saved}
-        </a>
-      </div>
-    </Screen>
+    <>
+      <p className="done arriving">
+        <Icon icon="good" />
+        {done}
+      </p>
+      <Screen app={app} title={texts.save} focus>
+        <p>{texts.saveBody}</p>
+        <div className="panel">
+          <pre className="codes" dir="ltr" translate="no">
+            {text}
+          </pre>
+          <CopyButton text={text} shared={shared} className="link" />
+        </div>
+        <div className="actions">
+          <a className="button quiet" download="recovery-codes.txt" href={url}>
+            {texts.download}
+          </a>
+          <a className="button" href={doneUrl}>
+            {texts.saved}
+          </a>
+        </div>
+      </Screen>
+    </>
   )
 }
 

@@ -64,6 +64,7 @@ export function PasskeyAdd(properties: Properties) {
       <RecoveryCodes
         {...{ app, email, shared, recoveryCodes, doneUrl }}
         texts={factorTexts}
+        done={factorTexts.done.passkey}
       />
     )
 

@@ -52,7 +52,12 @@ export function SecondFactorChange(properties: Properties) {
   if (started?.recoveryCodes?.length === 0)
     return <LostRecoveryCodes {...{ app, shared, texts }} />
   if (started?.recoveryCodes)
-    return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
+    return (
+      <RecoveryCodes
+        {...{ app, email, shared, texts, doneUrl, ...started }}
+        done={texts.done[change as 'setUp' | 'newCodes']}
+      />
+    )
 
   return (
     <>

@@ -133,6 +133,7 @@ function NewApp(properties: AppProperties) {
       <RecoveryCodes
         {...{ app, email, shared, recoveryCodes }}
         texts={texts.factor}
+        done={texts.factor.done.setUp}
         doneUrl={destination}
       />
     )

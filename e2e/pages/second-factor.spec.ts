@@ -158,13 +158,17 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await type(password(page), user.password)
   const before = scripts()
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('heading', { name: factor.add })).toBeFocused()
+  await expect(
+    page.getByRole('heading', { name: `1. ${factor.add}`, exact: true }),
+  ).toBeFocused()
+  await expect(code(page)).toHaveAccessibleName(`2. ${secondFactor.names.code}`)
   await expect(page.getByText(user.email)).toBeVisible()
   // A phone opens its own app, and shows the QR code only for another device.
   const uri = (await link(factor.open).getAttribute('href'))!
   const secret = keepSecret(new URL(uri).searchParams.get('secret')!)
   const qr = page.getByRole('img', { name: factor.qr })
   await expect(qr).toBeHidden()
+  await expect(page.locator('.button:not(.quiet):visible')).toHaveText([shared.goOn])
   await expect(code(page)).toBeInViewport()
   expect(await problemsOf(page)).toEqual([])
   await press(page.getByText(factor.otherDevice))
@@ -180,6 +184,8 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await page.keyboard.press('Enter')
   await expect(heading(page)).toHaveText(factor.save)
   await expect(heading(page)).toBeFocused()
+  await expect(page.locator('p:has(> .icon.good)')).toHaveText(factor.done.setUp)
+  await expect(page.locator('.panel:has(.codes)')).toHaveCSS('border-top-width', '1px')
   const codes = await recoveryCodes(page)
   expect(codes).toHaveLength(10)
   await press(button(page, shared.copy))
@@ -356,6 +362,7 @@ test('an existing second factor can be changed even if SECOND_FACTOR is off', as
   await expect(code(page)).toHaveAccessibleDescription(/Enter a code/)
   await send(code(page), totp(user.secret))
   expect(user.recoveryCodes).not.toContain((await recoveryCodes(page))[0])
+  await expect(page.getByText('Your new recovery codes have replaced')).toBeVisible()
   await page.getByRole('link', { name: 'I have saved them' }).click()
   await expect(page.getByText('Recovery codes left: 10')).toBeVisible()
 })

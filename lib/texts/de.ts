@@ -628,6 +628,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       open: 'Authenticator-App öffnen',
       otherDevice: 'QR-Code und Schlüssel anzeigen',
       key: 'Scannen nicht möglich? Geben Sie diesen Schlüssel in Ihre App ein:',
+      done: {
+        setUp: 'Ihre Authenticator-App ist eingeschaltet',
+        newCodes: 'Die neuen Wiederherstellungscodes ersetzen die alten',
+        passkey: 'Ihr Passkey wurde hinzugefügt',
+      },
       save: 'Speichern Sie Ihre Wiederherstellungscodes',
       saveBody:
         'Wenn Sie Ihr Smartphone verlieren, melden Sie sich mit Ihrem Passwort und einem dieser Codes an. Jeder Code gilt nur einmal. Bewahren Sie sie sicher auf, zum Beispiel in einem Passwortmanager. Wir zeigen sie nicht noch einmal.',

@@ -615,6 +615,11 @@ export const en = (app: string, passwordMinLength: number) => ({
       open: 'Open your authenticator app',
       otherDevice: 'Show the QR code and the key',
       key: 'Can’t scan it? Type this key into your app:',
+      done: {
+        setUp: 'Your authenticator app is on',
+        newCodes: 'Your new recovery codes have replaced the old ones',
+        passkey: 'Your passkey was added',
+      },
       save: 'Save your recovery codes',
       saveBody:
         'If you lose your phone, sign in with your password and one of these codes. Each code works once. Keep them somewhere safe, such as a password manager. We won’t show them again.',

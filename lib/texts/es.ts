@@ -624,6 +624,11 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       open: 'Abrir la aplicación de autenticación',
       otherDevice: 'Mostrar el código QR y la clave',
       key: '¿No puede escanearlo? Escriba esta clave en su aplicación:',
+      done: {
+        setUp: 'Su aplicación de autenticación está activada',
+        newCodes: 'Los nuevos códigos de recuperación sustituyen a los anteriores',
+        passkey: 'Su llave de acceso se ha añadido',
+      },
       save: 'Guarde sus códigos de recuperación',
       saveBody:
         'Si pierde su teléfono, inicie sesión con su contraseña y uno de estos códigos. Cada código sirve una sola vez. Guárdelos en un lugar seguro, como un gestor de contraseñas. No volveremos a mostrarlos.',

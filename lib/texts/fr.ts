@@ -629,6 +629,11 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       open: 'Ouvrir l’application d’authentification',
       otherDevice: 'Afficher le code QR et la clé',
       key: 'Impossible de le scanner ? Saisissez cette clé dans votre application :',
+      done: {
+        setUp: 'Votre application d’authentification est activée',
+        newCodes: 'Les nouveaux codes de récupération remplacent les anciens',
+        passkey: 'Votre clé d’accès a été ajoutée',
+      },
       save: 'Enregistrez vos codes de récupération',
       saveBody:
         'Si vous perdez votre téléphone, connectez-vous avec votre mot de passe et l’un de ces codes. Chaque code ne sert qu’une fois. Conservez-les en lieu sûr, par exemple dans un gestionnaire de mots de passe. Nous ne les afficherons plus.',
