@@ -4,11 +4,11 @@ import { formatIssue } from '@/lib/password/format'
 import type { Texts } from '@/lib/texts/en'
 import type { Problem } from './form'
 import { PasswordField } from './password-field'
-import type { Question } from './strength-worker'
+import type { Judgement, Question } from './strength-worker'
 
 const debounceMs = 350 // the pause in typing after which the password is rated
 
-type Rating = keyof Texts['reset']['strength']
+type Rating = { rating: keyof Texts['reset']['strength']; reason?: string | undefined }
 
 type Properties = {
   texts: Texts['reset'] & Texts['passwordField']
@@ -17,7 +17,8 @@ type Properties = {
   /** Words that make a password of this user easy to guess. */
   app: string
   email: string | null
-  /** The error of the submitted password. It is removed when the password changes. */
+  language: string
+  /** The error of the submitted form. It is removed when a field changes. */
   problem: Problem | null
   pending: boolean
 }
@@ -27,18 +28,24 @@ type Properties = {
  * is not entered twice.
  */
 export function NewPasswordField(properties: Properties) {
-  const { texts, prefix, minLength, app, email, problem, pending } = properties
+  const { texts, prefix, minLength, app, email, language, problem, pending } = properties
   const [password, setPassword] = useState('')
   const [wantsAdvice, setWantsAdvice] = useState(false)
   const [rejected, setRejected] = useState('')
   const input = useRef<HTMLInputElement>(null)
 
-  // The server checks more than this rating does, so a rejected password gets no rating.
-  const rated = password === rejected ? '' : password
-  const rating = useRating(rated, wantsAdvice, minLength, app, email)
+  const own = problem?.field === 'password' ? problem : null
+
+  // The server checks more than this rating does.
+  const isRejected = password !== '' && password === rejected
+  const rated = isRejected ? '' : password
+  const judged = useRating(rated, wantsAdvice, minLength, { app, email, language })
+  const shown: Rating | null = isRejected ? { rating: 'rejected' } : judged
 
   useEffect(() => {
-    if (problem) setRejected(input.current!.value)
+    if (!problem) return
+    setWantsAdvice(true)
+    if (own) setRejected(input.current!.value)
   }, [problem])
 
   return (
@@ -46,8 +53,8 @@ export function NewPasswordField(properties: Properties) {
       {...{ texts, pending, prefix }}
       label={texts.label}
       hint={texts.hint}
-      error={problem?.text}
-      autoFocus={Boolean(problem)}
+      error={own?.text}
+      autoFocus={Boolean(own)}
       ref={input}
       autoComplete="new-password"
       enterKeyHint="done"
@@ -60,14 +67,14 @@ export function NewPasswordField(properties: Properties) {
       }}
       onFocus={({ currentTarget }) => setPassword(currentTarget.value)}
     >
-      <p className="strength" data-strength={rating ?? undefined}>
+      <p className="strength" data-strength={shown?.rating}>
         <span className="strength-bar" aria-hidden="true">
           <span />
           <span />
           <span />
         </span>
         <span className="strength-words" role="status">
-          {rating && texts.strength[rating]}
+          {shown && texts.strength[shown.rating] + (shown.reason ?? '')}
         </span>
       </p>
       <p id="password-tip" className="hint">
@@ -112,8 +119,7 @@ function useRating(
   password: string,
   wantsAdvice: boolean,
   minLength: number,
-  app: string,
-  email: string | null,
+  { app, email, language }: Pick<Properties, 'app' | 'email' | 'language'>,
 ): Rating | null {
   const [rating, setRating] = useState<Rating | null>(null)
 
@@ -121,13 +127,15 @@ function useRating(
     if (!password) return setRating(null)
 
     let isLatest = true
-    const timer = setTimeout(async () => {
+    const rate = async () => {
       const issue = formatIssue(password, minLength)
-      const context = email ? [email, app] : [app]
-      const latest =
-        issue || !wantsAdvice
-          ? issue
-          : await judge({ password, context }).catch(() => null)
+      if (issue) return { rating: issue }
+      if (!wantsAdvice) return null
+
+      return judge({ password, context: email ? [email, app] : [app], language })
+    }
+    const timer = setTimeout(async () => {
+      const latest = await rate()
       if (isLatest) setRating(latest)
     }, debounceMs)
 
@@ -144,29 +152,13 @@ function useRating(
  * Whether the user typed. A password that was pasted or inserted by a password manager
  * needs no advice.
  */
-function isByHand({ inputType }: InputEvent): boolean {
-  return (
-    Boolean(inputType) &&
-    inputType !== 'insertFromPaste' &&
-    inputType !== 'insertReplacementText'
-  )
+function isByHand({ inputType = '' }: InputEvent): boolean {
+  return !/^$|Paste|Replace/.test(inputType)
 }
 
-let worker: Worker | undefined
-
-/**
- * Uses a worker to rate a password whose format is correct. Resolves to null if the
- * worker does not load. Rejects if the browser allows no workers.
- */
-function judge(question: Question): Promise<Rating | null> {
-  return new Promise((resolve) => {
-    worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
-    const { port1, port2 } = new MessageChannel()
-    port1.onmessage = ({ data }) => resolve(data)
-    worker.onerror = () => {
-      worker = undefined // the next rating loads it again
-      resolve(null)
-    }
-    worker.postMessage(question, [port2])
-  })
+/** Judges a password with scripts that are loaded only now. Null if one does not load. */
+function judge(question: Question): Promise<Judgement | null> {
+  return import('./judge-password')
+    .then(({ judgePassword }) => judgePassword(question))
+    .catch(() => null)
 }

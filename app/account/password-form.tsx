@@ -31,8 +31,7 @@ export function PasswordForm(properties: Properties) {
   const form = useForm(true, rejection)
   const submit = useChange(form, properties)
 
-  const problem = (field: Problem['field']) =>
-    form.problem?.field === field ? form.problem : null
+  const wrong = form.problem?.field === 'current' ? form.problem : null
 
   return (
     <Form
@@ -52,17 +51,17 @@ export function PasswordForm(properties: Properties) {
         type="password"
         label={texts.current}
         prefix={shared.errorPrefix}
-        error={problem('current')?.text}
-        autoFocus={Boolean(problem('current'))}
+        error={wrong?.text}
+        autoFocus={Boolean(wrong)}
         readOnly={form.pending}
         enterKeyHint="next"
         autoComplete="current-password"
       />
       <NewPasswordField
-        {...{ minLength, app, email }}
+        {...{ minLength, app, email, language }}
         texts={{ ...texts.reset, ...texts.passwordField }}
         prefix={shared.errorPrefix}
-        problem={problem('password')}
+        problem={form.problem}
         pending={form.pending}
       />
     </Form>

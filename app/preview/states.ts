@@ -436,7 +436,7 @@ export const states: Record<string, State> = {
   'account: too many attempts': account('?problem=limited'),
   'account: wrong password, with scripts': newPasswordSent(
     rejection(400, { code: 'SIGN_IN_INVALID' }),
-    '#current-error',
+    'form:has(#current-error) .strength[data-strength]',
   ),
   'account: outcome unknown': newPasswordSent('lost', '.banner'),
   'account: no password': account('', 'sso'),

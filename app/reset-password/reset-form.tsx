@@ -73,7 +73,7 @@ export function ResetForm(properties: Properties) {
       >
         <UserName email={email ?? ''} />
         <NewPasswordField
-          {...{ texts, minLength, app, email, problem, pending }}
+          {...{ texts, minLength, app, email, language, problem, pending }}
           prefix={shared.errorPrefix}
         />
         {properties.hasPasskeys && showRemoval(texts)}

@@ -147,6 +147,42 @@ for (const scripts of [true, false]) {
   })
 }
 
+test('after a rejection, the strength meter matches the new password that is still there', async ({
+  page,
+  sql,
+}) => {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  await open(page, await signIn(user))
+  const strength = page.locator('.strength')
+  const bar = page.locator('.strength-bar span').first()
+  const empty = await bar.evaluate((each) => getComputedStyle(each).backgroundColor)
+
+  // as a password manager fills it in, which gets no advice before
+  await page.getByLabel('New password').evaluate((input: HTMLInputElement) => {
+    const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')!
+    set!.call(input, 'lantern otter meadow')
+    input.dispatchEvent(new Event('input', { bubbles: true }))
+  })
+  await page.getByLabel('Current password').fill('not the password')
+  await page.getByLabel('Current password').press('Enter')
+  await expect(page.getByLabel('Current password')).toHaveAccessibleDescription(/wrong/)
+  await expect(page.getByLabel('New password')).toHaveValue('lantern otter meadow')
+  await expect(strength).toHaveText('Very strong')
+
+  await page.getByLabel('Current password').fill(user.password)
+  await page.getByLabel('New password').fill('')
+  await page.getByLabel('New password').pressSequentially('sunshine1')
+  await expect(strength).toHaveText('Easy to guess so far: a common password')
+  await page.getByLabel('New password').press('Enter')
+  await expect(page.getByLabel('New password')).toHaveAccessibleDescription(
+    /harder to guess/,
+  )
+  await expect(page.getByLabel('New password')).toHaveValue('sunshine1')
+  await expect(strength).toHaveText('This password can’t be used')
+  await expect(bar).not.toHaveCSS('background-color', empty)
+  expect(await problemsOf(page)).toEqual([])
+})
+
 for (const scripts of [true, false])
   test(`shows users what has happened to their account, and what an operator did, with${scripts ? '' : 'out'} scripts`, async ({
     browserProcess,

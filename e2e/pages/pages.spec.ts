@@ -450,7 +450,7 @@ test.describe('with links, a name and a password length in the settings', () => 
     await expect(field).toHaveAttribute('passwordrules', /^minlength: 15; /)
     for (const [password, rating] of [
       ['vlantrex otter', 'Too short so far'],
-      ['zorblaxianzorbl', 'Easy to guess so far'],
+      ['zorblaxianzorbl', 'Easy to guess so far: your address or our name'],
     ] as const) {
       await field.fill('')
       await field.pressSequentially(password)

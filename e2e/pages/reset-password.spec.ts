@@ -202,8 +202,8 @@ test('checks lengths without a request, and the strength meter agrees with the A
     ['', 'Enter a new password.', null],
     ['short', tooShort, 'Too short so far'],
     ['👨‍👩‍👧‍👦'.repeat(3), tooLong, 'Too long: 72 characters or fewer'],
-    [user.email, null, 'Easy to guess so far'],
-    ['password1', null, 'Easy to guess so far'],
+    [user.email, null, 'Easy to guess so far: your address or our name'],
+    ['password1', null, 'Easy to guess so far: a common password'],
   ] as const) {
     await field(page).fill('')
     await field(page).pressSequentially(typed)
@@ -405,7 +405,7 @@ test('hides a shown password when the page is restored', async ({ page, user }) 
   await expect(field(page)).toHaveValue(strong)
 })
 
-test('does not rate a rejected password again until the user changes it', async ({
+test('marks a rejected password, whatever its rating, until the user changes it', async ({
   page,
   user,
 }) => {
@@ -431,12 +431,19 @@ test('does not rate a rejected password again until the user changes it', async 
   }
   await expect(page.getByText('Very strong')).toBeHidden()
   await page.waitForTimeout(600) // the meter updates when typing pauses
-  await expect(page.locator('.strength')).not.toHaveAttribute('data-strength')
+  await expect(page.locator('.strength')).toHaveText('This password can’t be used')
+  await expect(page.locator('.strength-bar span').first()).toHaveCSS(
+    'background-color',
+    'rgb(180, 35, 24)',
+  )
   await field(page).pressSequentially('2')
   await expect(page.getByText('Very strong')).toBeVisible()
   await expect(field(page)).not.toHaveAttribute('aria-invalid', 'true') // the old error would contradict the meter
   await field(page).press('Backspace')
   await expect(page.getByText('Very strong')).toBeHidden()
+  await expect(page.locator('.strength')).toHaveText('This password can’t be used')
+  await field(page).fill('')
+  await expect(page.locator('.strength')).toHaveText('')
 })
 
 test('shows no rating if the browser allows no workers', async ({ page, user }) => {

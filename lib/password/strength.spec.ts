@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { minGuesses } from './format'
-import { countGuesses } from './strength'
+import { countGuesses, estimateStrength } from './strength'
 
 const context = ['ada.lovelace.1815@example.com', 'Dashboard']
 const isGuessable = (password: string) => !(countGuesses(password, context) >= minGuesses)
@@ -55,6 +55,21 @@ test.each([
   'مفتاح غابة نافذة زجاج',
 ])('unrelated words are not guessable: %s', (password) =>
   expect(isGuessable(password)).toBe(false),
+)
+
+test.each([
+  ['sunshine1', 'common'],
+  ['P@ssw0rd', 'common'],
+  ['Lovelace1815!', 'personal'],
+  ['dashboard2', 'personal'],
+  ['uiophjkl;', 'pattern'],
+  ['abcdefgh', 'pattern'],
+  ['aaaaaaaa', 'pattern'],
+  ['17.05.1994', 'date'],
+  ['tinderbox', 'word'],
+  ['x8#Kq2!m', null],
+])('the weakness of %s is %s', (password, weakness) =>
+  expect(estimateStrength(password, context).weakness).toBe(weakness),
 )
 
 test('all Unicode forms of a password get the same rating', () => {

@@ -270,6 +270,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       weak: 'سهلة التخمين حتى الآن',
       good: 'جيدة: يصعب تخمينها',
       strong: 'قوية جدًا',
+      rejected: 'لا يمكن استخدام كلمة المرور هذه',
     },
     emptyPassword: 'يُرجى إدخال كلمة مرور جديدة.',
     issues: {

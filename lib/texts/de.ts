@@ -265,6 +265,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       weak: 'Noch leicht zu erraten',
       good: 'Gut: schwer zu erraten',
       strong: 'Sehr stark',
+      rejected: 'Dieses Passwort kann nicht verwendet werden',
     },
     emptyPassword: 'Geben Sie ein neues Passwort ein.',
     issues: {

@@ -264,6 +264,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       weak: 'Easy to guess so far',
       good: 'Good: hard to guess',
       strong: 'Very strong',
+      rejected: 'This password can’t be used',
     },
     emptyPassword: 'Enter a new password.',
     issues: {

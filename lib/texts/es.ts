@@ -265,6 +265,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       weak: 'Aún es fácil de adivinar',
       good: 'Buena: difícil de adivinar',
       strong: 'Muy segura',
+      rejected: 'Esta contraseña no se puede usar',
     },
     emptyPassword: 'Escriba una contraseña nueva.',
     issues: {

@@ -264,6 +264,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       weak: 'Encore facile à deviner',
       good: 'Bien : difficile à deviner',
       strong: 'Très solide',
+      rejected: 'Ce mot de passe ne peut pas être utilisé',
     },
     emptyPassword: 'Saisissez un nouveau mot de passe.',
     issues: {

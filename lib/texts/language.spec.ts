@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { chooseLanguage, preferredLanguage } from './language'
+import { chooseLanguage, languages, preferredLanguage } from './language'
+import weaknessTexts from './weakness-texts.json'
 
 const preferred = {
   '': 'en',
@@ -28,4 +29,10 @@ test('a language that the user chose takes precedence over Accept-Language, if i
     chooseLanguage(new Headers({ Cookie: cookie, 'Accept-Language': 'de' }))
   expect(chosen('session=x; language=fr')).toBe('fr')
   expect(chosen('language=xx')).toBe('de')
+})
+
+test('every language says what makes a password weak', () => {
+  expect(Object.keys(weaknessTexts)).toEqual(languages().map(([tag]) => tag))
+  for (const [tag, texts] of Object.entries(weaknessTexts))
+    expect(Object.keys(texts), tag).toEqual(Object.keys(weaknessTexts.en))
 })

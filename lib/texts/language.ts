@@ -7,7 +7,8 @@ import { es } from './es'
 import { fr } from './fr'
 
 /**
- * To add a language, add a file in texts/, its tag here, and a block in crash-texts.json.
+ * To add a language, add a file in texts/, its tag here, and a block in crash-texts.json
+ * and in weakness-texts.json.
  */
 const languageTexts = { en, de, fr, es, ar }
 
