@@ -104,7 +104,8 @@ type WaitTextProperties = { shared: Texts['shared']; language: string; wait: Wai
 
 /**
  * Displays the time until a retry is possible. It is not a live region, so screen readers
- * announce only the end of the wait.
+ * announce only the end of the wait. Render it only in the browser: the server may write a
+ * time in other words.
  */
 export function WaitText({
   shared,
@@ -116,8 +117,7 @@ export function WaitText({
     : shared.waitingForNetwork
   return (
     <p id="wait" className="wait">
-      {/* The server may write a time in other words than the browser. */}
-      {!isOver && <span suppressHydrationWarning>{waiting}</span>}
+      {!isOver && <span>{waiting}</span>}
       <span role="status">{isOver && shared.waited}</span>
     </p>
   )

@@ -8,10 +8,12 @@ import urlSecrets from './inline/url-secrets.inline.js?raw'
 import pageStyles from './styles.css?raw'
 
 const isServer = typeof window === 'undefined'
-const scripts = isServer
-  ? [urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch].join('')
-  : ''
 // without comments and indentation, which every page would send
+const scripts = isServer
+  ? [urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch]
+      .join('')
+      .replace(/^\s*(?:\/\/.*\s+)*/gm, '')
+  : ''
 const styles =
   isServer || process.env.NODE_ENV === 'development'
     ? pageStyles.replace(/\/\*.*?\*\/|\s+/gs, ' ')

@@ -258,6 +258,12 @@ function ChangePage({
           ...{ ...secondFactor, ...account.factor },
           ...{ wrong: account.wrong, current: account.current, account: reset.account },
         }}
+        paths={{
+          setUp: routes.startSecondFactor.path,
+          confirm: routes.confirmSecondFactor.path,
+          newCodes: routes.replaceRecoveryCodes.path,
+          switchOff: routes.removeSecondFactor.path,
+        }}
         hasApp={hasApp(factor)}
         hint={change === 'switchOff' && isRequired() ? requiredHint : null}
         passkeyUrl={

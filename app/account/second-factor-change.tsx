@@ -6,7 +6,6 @@ import { Field } from '@/app/_ui/field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { type Content, type Outcome, post } from '@/app/_ui/post'
 import { UserName } from '@/app/_ui/user-name'
-import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 import { LostRecoveryCodes, NewSecret, RecoveryCodes } from './new-factor'
 
@@ -27,17 +26,14 @@ type Properties = PageTexts & {
   hint: string | null
   /** Where the user signs in with a passkey and returns. Null without a passkey. */
   passkeyUrl: string | null
+  /** The paths of the operations. */
+  paths: Record<Change | 'confirm', string>
 }
 
 type FormState = ReturnType<typeof useForm>
 
 /** The name of a change, as in the query of the account page. */
-export type Change = keyof typeof changes
-const changes = {
-  setUp: routes.startSecondFactor.path,
-  newCodes: routes.replaceRecoveryCodes.path,
-  switchOff: routes.removeSecondFactor.path,
-}
+export type Change = 'setUp' | 'newCodes' | 'switchOff'
 
 /**
  * Changes the second factor of a user. To set it up, the user enters the password, then a
@@ -99,7 +95,7 @@ export function SecondFactorChange(properties: Properties) {
 }
 
 /** The steps of a change. `started`: the response to the step of the password. */
-function useChange({ texts, change, started: startedBefore }: Properties) {
+function useChange({ texts, change, paths, started: startedBefore }: Properties) {
   const [started, setStarted] = useState(startedBefore)
   const form = useForm()
   const doneUrl = `/account?done=${change}`
@@ -109,7 +105,7 @@ function useChange({ texts, change, started: startedBefore }: Properties) {
 
     const empty = Object.keys(given).find((name) => given[name] === '')
     const field = empty === 'password' ? 'password' : 'code'
-    const path = started ? routes.confirmSecondFactor.path : changes[change]
+    const path = paths[started ? 'confirm' : change]
     const outcome = await form.send(
       empty ? { field, text: texts.empty[field] } : null,
       () => post(path, { ...given, enrolment: started?.enrolment }),

@@ -2,7 +2,6 @@
 
 import { useLayoutEffect, useState } from 'react'
 import { useWait, WaitText } from '@/app/_ui/attempts'
-import { forgotPasswordPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
 const waitSeconds = 60 // lib/mail/outbox.ts sends a user at most one link per minute
@@ -11,15 +10,15 @@ type Properties = {
   language: string
   shared: Texts['shared']
   again: string
-  next: string | null
+  formUrl: string
   children: React.ReactNode
 }
 
 /**
- * A link back to the form. Scripts disable it until a new email can be sent. Every
- * address has the same wait.
+ * A link back to the form. Scripts disable it until a new email can be sent, and show
+ * below it how long that takes. Every address has the same wait.
  */
-export function AskAgain({ language, shared, again, next, children }: Properties) {
+export function AskAgain({ language, shared, again, formUrl, children }: Properties) {
   const [seconds, setSeconds] = useState<number>()
   const wait = useWait(seconds ?? waitSeconds, null)
   const isWaiting = seconds !== undefined && !wait.isOver
@@ -29,24 +28,22 @@ export function AskAgain({ language, shared, again, next, children }: Properties
   }, [])
 
   return (
-    <>
-      <div className="needs-script">
-        <WaitText {...{ shared, language, wait }} />
+    <div className="actions">
+      {children}
+      <a
+        className="button quiet"
+        href={formUrl}
+        aria-disabled={isWaiting}
+        aria-describedby="wait"
+        onClick={(event) => {
+          if (isWaiting) event.preventDefault()
+        }}
+      >
+        {again}
+      </a>
+      <div className="countdown needs-script">
+        {seconds !== undefined && <WaitText {...{ shared, language, wait }} />}
       </div>
-      <div className="actions">
-        {children}
-        <a
-          className="button quiet"
-          href={forgotPasswordPageUrl('/forgot-password', next)}
-          aria-disabled={isWaiting}
-          aria-describedby="wait"
-          onClick={(event) => {
-            if (isWaiting) event.preventDefault()
-          }}
-        >
-          {again}
-        </a>
-      </div>
-    </>
+    </div>
   )
 }

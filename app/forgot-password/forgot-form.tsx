@@ -3,16 +3,16 @@
 import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
-import * as routes from '@/lib/contract/routes'
 import { cleanEmail } from '@/lib/contract/typed-text'
-import { forgotPasswordPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 
 type Properties = PageTexts & {
   texts: Texts['forgot']
   sentNoAddress: boolean
-  /** The path of the form without scripts. */
-  action: string
+  /** The paths of the form with scripts and without. */
+  paths: { scripted: string; plain: string }
+  /** The page that follows. */
+  sentUrl: string
   /** Where the user goes after the sign-in. Null: to the dashboard. */
   next: string | null
 }
@@ -22,26 +22,27 @@ type Properties = PageTexts & {
  * no valid address.
  */
 export function ForgotForm(properties: Properties) {
-  const { app, language, shared, texts, sentNoAddress, action, next } = properties
+  const { app, language, shared, texts, sentNoAddress, paths, next } = properties
   const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
   const form = useForm(true, sentNoAddress ? noAddress() : null)
 
   async function submit(): Promise<void> {
     const email = cleanEmail(form.input('email')!.value)
     const outcome = await form.send(isAddress(email) ? null : noAddress(), () =>
-      post(routes.forgotPassword.path, { email }),
+      post(paths.scripted, { email }),
     )
     if (outcome?.kind === 'rejected') form.setProblem(noAddress())
     if (outcome?.kind !== 'done') return
 
     window.keep('email', email) // the next page shows it
     window.keep('asked', String(Date.now()))
-    location.assign(forgotPasswordPageUrl('/forgot-password', next, 'sent'))
+    location.assign(properties.sentUrl)
   }
 
   return (
     <Form
-      {...{ form, app, language, shared, texts, action }}
+      {...{ form, app, language, shared, texts }}
+      action={paths.plain}
       title={texts.title}
       intro={<p>{texts.body}</p>}
       submit={texts.submit}

@@ -3,7 +3,11 @@ import { notFound } from 'next/navigation'
 import type { PageTexts } from '@/app/_ui/form'
 import { Screen } from '@/app/_ui/screen'
 import * as routes from '@/lib/contract/routes'
-import { nextDestination, signInPageUrl } from '@/lib/http/next-path'
+import {
+  forgotPasswordPageUrl,
+  nextDestination,
+  signInPageUrl,
+} from '@/lib/http/next-path'
 import { env, sendsMail } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
@@ -33,7 +37,8 @@ export default async function ForgotPasswordPage({
       {...{ app, language, shared, next }}
       texts={forgot}
       sentNoAddress={invalid !== undefined}
-      action={routes.sendResetLink.path}
+      paths={{ scripted: routes.forgotPassword.path, plain: routes.sendResetLink.path }}
+      sentUrl={forgotPasswordPageUrl('/forgot-password', next, 'sent')}
     />
   )
 }
@@ -59,7 +64,11 @@ async function Sent({
         {after}
       </p>
       <p>{missing}</p>
-      <AskAgain {...{ language, again, next }} shared={{ ...shared, waiting, waited }}>
+      <AskAgain
+        {...{ language, again }}
+        shared={{ ...shared, waiting, waited }}
+        formUrl={forgotPasswordPageUrl('/forgot-password', next)}
+      >
         {/* open-mail.inline.js shows it, if it knows where the address has its email. */}
         <a id="open-mail" className="button" hidden suppressHydrationWarning>
           {open}

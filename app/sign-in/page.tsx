@@ -122,6 +122,7 @@ async function SecondStep({ texts, next, challenge, user, steps }: Step) {
       ) : (
         <SecondFactor
           {...{ ...common, challenge, passkey }}
+          path={routes.signInSecondFactor.path}
           hasApp={methods.includes('totp')}
           offerPath={env().PASSKEYS ? '/account/passkey' : null}
         />
@@ -275,8 +276,14 @@ function SignIn({
       passwordTexts={PASSWORD_SIGN_IN ? passwordField : null}
       rejection={rejection ?? null}
       destination={next ?? DASHBOARD_URL}
-      forgotPasswordUrl={FORGOT_PASSWORD_URL}
-      mailLinkUrl={sendsMail() ? forgotPasswordPageUrl('/forgot-password', next) : null}
+      paths={{ find: routes.findSsoConnection.path, signIn: routes.signIn.path }}
+      urls={{
+        secondStep: signInPageUrl('/sign-in', next),
+        passwordStep: signInPageUrl('/sign-in?step=password', next),
+        forgotPassword:
+          FORGOT_PASSWORD_URL && forgotPasswordPageUrl(FORGOT_PASSWORD_URL, next),
+        mailLink: sendsMail() ? forgotPasswordPageUrl('/forgot-password', next) : null,
+      }}
     />
   )
   if (!emailFirst)

@@ -25,13 +25,12 @@ type Properties = PasskeySettings & {
 }
 
 /**
- * The button that signs in with a passkey. Lets the browser suggest passkeys in the fields
- * of the form, too. Renders nothing in a browser without passkeys.
+ * The button that signs in with a passkey, in a browser that has them. Lets the browser
+ * suggest passkeys in the fields of the form, too.
  */
 export function Passkey(properties: Properties) {
   const { texts } = properties
-  const { isSupported, isAsking, problem, ask } = usePasskey(properties)
-  if (!isSupported) return null
+  const { isAsking, problem, ask } = usePasskey(properties)
 
   return (
     <div className="passkey">
@@ -69,7 +68,6 @@ export function usePasskey({
   destination,
   suggests = true,
 }: Properties) {
-  const [isSupported, setSupported] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const [problem, setProblem] = useState('')
   const options = useRef(first)
@@ -154,8 +152,6 @@ export function usePasskey({
   }
 
   useEffect(() => {
-    if (!window.PublicKeyCredential) return
-    setSupported(true)
     suggest()
 
     const renewAndSuggest = () => renew().then(suggest, suggest)
@@ -169,7 +165,7 @@ export function usePasskey({
     }
   }, [])
 
-  return { isSupported, isAsking, problem, ask }
+  return { isAsking, problem, ask }
 }
 
 const parts = ['clientDataJSON', 'authenticatorData', 'signature', 'userHandle'] as const

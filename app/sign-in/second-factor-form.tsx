@@ -2,16 +2,18 @@ import { Address } from '@/app/_ui/address'
 import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { post } from '@/app/_ui/post'
-import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 import { chooseNext } from './choose-next'
-import { Passkey, type PasskeySettings } from './passkey'
+import type { PasskeySettings } from './passkey'
+import { PasskeyButton } from './passkey-button'
 
 type Properties = PageTexts & {
   texts: Texts['signIn'] & Texts['secondFactor']
   challenge: string
   email: string
   destination: string
+  /** The path of the operation. */
+  path: string
   /** The page that offers to create a passkey. Null without PASSKEYS. */
   offerPath: string | null
   /** Whether the user has an authenticator app. Otherwise, only recovery codes. */
@@ -34,7 +36,7 @@ export function SecondFactorForm(properties: Properties) {
       ? null
       : ({ field: 'code', text: texts.empty.code } as const)
     const outcome = await form.send(missing, () =>
-      post(routes.signInSecondFactor.path, { challenge, [name]: value }),
+      post(properties.path, { challenge, [name]: value }),
     )
 
     if (outcome?.kind === 'done')
@@ -57,7 +59,7 @@ export function SecondFactorForm(properties: Properties) {
           <>
             <Address email={email} />
             {passkey && (
-              <Passkey {...passkey} {...{ form, destination }} suggests={false} />
+              <PasskeyButton {...passkey} {...{ form, destination }} suggests={false} />
             )}
           </>
         }

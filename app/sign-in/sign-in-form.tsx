@@ -5,12 +5,11 @@ import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import { type Outcome, post } from '@/app/_ui/post'
-import * as routes from '@/lib/contract/routes'
 import { cleanEmail } from '@/lib/contract/typed-text'
-import { forgotPasswordPageUrl, signInPageUrl } from '@/lib/http/next-path'
 import type { Texts } from '@/lib/texts/en'
 import { chooseNext } from './choose-next'
-import { Passkey, type PasskeySettings } from './passkey'
+import type { PasskeySettings } from './passkey'
+import { PasskeyButton } from './passkey-button'
 
 type Properties = PageTexts & {
   texts: Texts['signIn']
@@ -27,9 +26,16 @@ type Properties = PageTexts & {
   rejection: string | null
   next: string | null
   destination: string
-  forgotPasswordUrl: string | undefined
-  /** Where guests ask for a link to their connection. Null without a mail server. */
-  mailLinkUrl: string | null
+  /** The paths of the operations. */
+  paths: { find: string; signIn: string }
+  urls: {
+    secondStep: string
+    /** For users who have a password although their domain has a connection. */
+    passwordStep: string
+    forgotPassword: string | undefined
+    /** Where guests ask for a link to their connection. Null without a mail server. */
+    mailLink: string | null
+  }
   passkey: PasskeySettings | null
 }
 
@@ -58,7 +64,7 @@ export function SignInForm(properties: Properties) {
         tab={isKnownEmail ? title : shared.signIn}
         intro={!passwordTexts && <p>{texts.body}</p>}
         submit={asksPassword ? shared.signIn : texts.submit}
-        action={asksPassword ? '/sign-in' : routes.findSsoConnection.path}
+        action={asksPassword ? '/sign-in' : properties.paths.find}
         scripts={asksPassword ? 'data-needs-script' : 'data-prefers-script'}
         onSubmit={submit}
       >
@@ -76,10 +82,14 @@ export function SignInForm(properties: Properties) {
         {passwordTexts && showPassword(form, passwordTexts, properties, asksPassword)}
       </Form>
       {passkey && (
-        <Passkey {...passkey} form={form} destination={properties.destination} />
+        <PasskeyButton {...passkey} form={form} destination={properties.destination} />
       )}
-      {showOtherWay(properties, asksPassword)}
-      {showMailLink(properties, form)}
+      {!asksPassword &&
+        passwordTexts &&
+        showLink(properties.urls.passwordStep, texts.usePassword)}
+      {/* for guests, whose address leads to no connection: the same for every address */}
+      {form.problem?.text === texts.unknownEmail &&
+        showLink(properties.urls.mailLink, texts.mailLink)}
     </>
   )
 }
@@ -92,6 +102,8 @@ function useSignIn({
   rejection,
   next,
   destination,
+  paths,
+  urls,
   passkey,
 }: Properties) {
   const firstField = emailFirst ? 'email' : 'password'
@@ -109,7 +121,7 @@ function useSignIn({
   }
 
   async function find(email: string, wrong: Problem | null): Promise<void> {
-    const outcome = await form.send(wrong, () => findConnection(email, next))
+    const outcome = await form.send(wrong, () => findConnection(paths.find, email, next))
 
     if (outcome?.kind === 'rejected')
       form.setProblem({ field: 'email', text: texts.invalidEmail })
@@ -128,7 +140,7 @@ function useSignIn({
       : { field: 'password', text: texts.emptyPassword }
     const outcome = await form.send(wrong ?? missing, () => {
       key.current ??= window.newKey()
-      return post(routes.signIn.path, { email, password }, key.current)
+      return post(paths.signIn, { email, password }, key.current)
     })
 
     if (outcome?.kind === 'rejected') {
@@ -137,7 +149,7 @@ function useSignIn({
     }
     if (outcome?.kind !== 'done') return
     if (outcome.code === 'SECOND_FACTOR_REQUIRED')
-      return location.replace(signInPageUrl('/sign-in', next))
+      return location.replace(urls.secondStep)
 
     window.keep('email', null)
     const url = passkey
@@ -186,11 +198,12 @@ function useStage(first: Stage, form: FormState) {
 }
 
 /** Finds out whether an email address leads to an identity provider. */
-async function findConnection(email: string, next: string | null): Promise<Outcome> {
-  const found = await post(
-    routes.findSsoConnection.path,
-    new URLSearchParams(next ? { email, next } : { email }),
-  )
+async function findConnection(
+  path: string,
+  email: string,
+  next: string | null,
+): Promise<Outcome> {
+  const found = await post(path, new URLSearchParams(next ? { email, next } : { email }))
 
   // The request changes nothing, so a lost response is treated as a failed request.
   return found.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : found
@@ -223,13 +236,13 @@ function showChangeButton(texts: Texts['signIn'], onClick: () => void) {
 }
 
 /**
- * Shows the field of the password. It is always there, so that password managers fill
- * both fields. Without a name, the password isn't sent.
+ * Shows the field of the password, and the link to reset it. The field is always there, so
+ * that password managers fill both fields. Without a name, the password isn't sent.
  */
 function showPassword(
   form: FormState,
   passwordTexts: Texts['passwordField'],
-  { texts, shared, passkey }: Properties,
+  { texts, shared, passkey, urls }: Properties,
   isAsked: boolean,
 ) {
   return (
@@ -243,49 +256,20 @@ function showPassword(
         name={isAsked ? 'password' : undefined}
         autoComplete={passkey ? 'current-password webauthn' : 'current-password'}
         enterKeyHint="go"
-      />
+      >
+        {showLink(urls.forgotPassword, texts.forgotPassword)}
+      </PasswordField>
     </div>
   )
 }
 
-/** Shows the link to a new password, or to the step that asks for the password. */
-function showOtherWay(
-  { texts, passwordTexts, forgotPasswordUrl, next }: Properties,
-  asksPassword: boolean,
-) {
-  const passwordUrl = passwordTexts && makePasswordStepUrl(next)
-  const forgotUrl = forgotPasswordUrl && forgotPasswordPageUrl(forgotPasswordUrl, next)
-  const url = asksPassword ? forgotUrl : passwordUrl
-  if (!url) return null
-
+/** Shows a link to another page, if there is one. */
+function showLink(url: string | null | undefined, label: string) {
   return (
-    <p className="note">
-      <a href={url}>{asksPassword ? texts.forgotPassword : texts.usePassword}</a>
-    </p>
+    url && (
+      <p className="note">
+        <a href={url}>{label}</a>
+      </p>
+    )
   )
-}
-
-/**
- * Shows a link for guests, whose address leads to no connection. It is the same for every
- * unknown address.
- */
-function showMailLink({ texts, mailLinkUrl }: Properties, { problem }: FormState) {
-  if (!mailLinkUrl || problem?.text !== texts.unknownEmail) return null
-
-  return (
-    <p className="note">
-      <a href={mailLinkUrl}>{texts.mailLink}</a>
-    </p>
-  )
-}
-
-/**
- * Returns the URL of the password step, for users who have a password although their
- * domain has a connection.
- */
-function makePasswordStepUrl(next: string | null): string {
-  const parameters = new URLSearchParams({ step: 'password' })
-  if (next) parameters.set('next', next)
-
-  return `/sign-in?${parameters}`
 }

@@ -221,6 +221,10 @@ test('allows another request after a minute, even without browser storage', asyn
       ),
     ).toBeVisible()
     await expect(page.getByText(/You can ask again in (60|5\d) seconds/)).toBeVisible()
+    const button = (await again.boundingBox())!
+    const wait = (await page.locator('#wait').boundingBox())!
+    expect(wait.y - (button.y + button.height), 'right below it').toBeLessThan(16)
+    expect(wait.y).toBeGreaterThan(button.y)
     await again.click({ force: true }) // Playwright treats aria-disabled as disabled
     await page.clock.fastForward(40_000)
     if (!isBlocked) await page.reload()

@@ -58,13 +58,14 @@ function Landing({
 }: Properties & { hasCode: boolean }) {
   const { rejected: _, ...landingTexts } = sso
   const destination = nextUrl ?? env().DASHBOARD_URL
+  const paths = { exchange: routes.exchangeSsoCode.path, session: routes.getSession.path }
 
   return (
     <>
       <script
         nonce={requestHeaders.get('x-nonce') ?? undefined}
-        data-path={routes.exchangeSsoCode.path}
-        data-session-path={routes.getSession.path}
+        data-path={paths.exchange}
+        data-session-path={paths.session}
         data-destination={destination}
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: earlyExchangeScript }}
@@ -75,7 +76,7 @@ function Landing({
         fallback={<Actions links={[[signInUrl, shared.signInAgain]]} />}
       >
         <SsoLanding
-          {...{ app, language, shared, destination, signInUrl, hasCode }}
+          {...{ app, language, shared, paths, destination, signInUrl, hasCode }}
           texts={landingTexts}
           hasSession={readCookie(requestHeaders, 'session') !== null}
         />

@@ -17,7 +17,6 @@ import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
 import { forgetSecret, urlSecret } from '@/app/_ui/url-secret'
 import { lifetimes } from '@/lib/contract/lifetimes'
-import * as routes from '@/lib/contract/routes'
 import type { Texts } from '@/lib/texts/en'
 import { formatRelativeTime } from '@/lib/texts/relative-time'
 
@@ -41,6 +40,8 @@ type ProblemKind = keyof typeof icons
 
 type Properties = PageTexts & {
   texts: Omit<Texts['sso'], 'rejected'>
+  /** The paths of the operations. */
+  paths: { exchange: string; session: string }
   destination: string
   signInUrl: string
   hasCode: boolean
@@ -70,9 +71,9 @@ export function SsoLanding(properties: Properties) {
 }
 
 /** The state of the page: the exchange, its retries, and an existing session. */
-function useLanding({ destination, hasCode, hasSession }: Properties) {
+function useLanding({ paths, destination, hasCode, hasSession }: Properties) {
   const { step, retries, setStep, track } = useAttempts(hasCode)
-  const { account, goOnIfSignedIn, cancel } = useExistingSession(destination)
+  const { account, goOnIfSignedIn, cancel } = useExistingSession(paths, destination)
   const canRetry =
     isRetryable(step) &&
     urlSecret('code') !== null &&
@@ -92,7 +93,7 @@ function useLanding({ destination, hasCode, hasSession }: Properties) {
   }
 
   function retry(): void {
-    if (wait.isOver) show(exchange(urlSecret('code')!, destination), true)
+    if (wait.isOver) show(exchange(urlSecret('code')!, paths, destination), true)
   }
 
   // A layout effect corrects the page before the first paint. The server can't see a code
@@ -110,7 +111,7 @@ function useLanding({ destination, hasCode, hasSession }: Properties) {
     key ??= window.earlyExchange?.key
     firstAttempt ??= window.earlyExchange
       ? readOutcome(window.earlyExchange)
-      : exchange(code, destination)
+      : exchange(code, paths, destination)
     delete window.earlyExchange
     show(firstAttempt)
   }, [])
@@ -124,12 +125,12 @@ type Landing = ReturnType<typeof useLanding>
  * Continues with an existing session of this browser, for example after Back or a second
  * click. `cancel` prevents it, because the user signs in again.
  */
-function useExistingSession(destination: string) {
+function useExistingSession(paths: Properties['paths'], destination: string) {
   const [account, setAccount] = useState<string | null>(null)
   const isCanceled = useRef(false)
 
   async function goOnIfSignedIn(isLast = false): Promise<void> {
-    const email = await readSignedInEmail()
+    const email = await readSignedInEmail(paths)
     if (isCanceled.current) return
     if (!email && !isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
     if (!email) return
@@ -145,9 +146,13 @@ function useExistingSession(destination: string) {
   return { account, goOnIfSignedIn, cancel }
 }
 
-async function exchange(code: string, destination: string): Promise<Outcome> {
+async function exchange(
+  code: string,
+  paths: Properties['paths'],
+  destination: string,
+): Promise<Outcome> {
   key ??= window.newKey()
-  const outcome = await post(routes.exchangeSsoCode.path, { code }, key)
+  const outcome = await post(paths.exchange, { code }, key)
 
   // `replace` makes the Back button skip this page
   if (outcome.kind === 'done') location.replace(destination)
@@ -281,13 +286,13 @@ function showSignInLink(
 }
 
 /** Returns the email address of this browser's session, or null. Never throws. */
-async function readSignedInEmail(): Promise<string | null> {
+async function readSignedInEmail(paths: Properties['paths']): Promise<string | null> {
   const early = window.earlyLookUp
   delete window.earlyLookUp // a later call sends a new request
 
   try {
     const request = { cache: 'no-store', signal: window.abortAfter(lookUpMs) } as const
-    const response = await (early ?? fetch(routes.getSession.path, request))
+    const response = await (early ?? fetch(paths.session, request))
     const body = (await response?.json()) as { user?: { email: string } } | undefined
     return body?.user?.email ?? null
   } catch {
