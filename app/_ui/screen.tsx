@@ -56,15 +56,15 @@ export function takeFocus(element: HTMLElement | null): void {
 }
 
 const iconPaths = {
-  good: 'M6.5 12.5l3.7 3.7 7.3-7.7',
+  good: 'M6.5 12.1l3.7 3.7 7.3-7.7',
   wrong: 'M12 6.5v7M12 17.3v.1',
   wait: 'M12 4.5a7.5 7.5 0 1 0 0 15 7.5 7.5 0 0 0 0-15zM12 8v4.3l2.8 1.7',
   unclear: 'M9.1 9.2a2.9 2.9 0 1 1 4.4 2.6c-1 .6-1.5 1.1-1.5 2.2M12 17.4v.1',
   offline: 'M5 10.2a10.5 10.5 0 0 1 14 0M8 13.6a6 6 0 0 1 8 0M12 17.3v.1M5 5l14 14',
   chain:
     'M10.5 8.3l1.4-1.4a3.7 3.7 0 0 1 5.2 5.2l-1.4 1.4M13.5 15.7l-1.4 1.4a3.7 3.7 0 0 1-5.2-5.2l1.4-1.4',
-  lock: 'M7 11h10v7.5H7zM9.2 11V8.6a2.8 2.8 0 0 1 5.6 0V11',
-  mail: 'M4.8 7h14.4v10H4.8zM5 7.5l7 5.4 7-5.4',
+  lock: 'M7 11h10v7H7zM9 11V8.5a3 3 0 0 1 6 0V11',
+  mail: 'M5 7h14v10H5zM5 7.5l7 5 7-5',
 }
 
 export type IconName = 'busy' | keyof typeof iconPaths

@@ -146,7 +146,7 @@ function Changes({
         </form>
       </details>
       <details>
-        <summary className="link" aria-describedby={id}>
+        <summary className="link danger" aria-describedby={id}>
           {words.remove}
         </summary>
         <form method="post" action={routes.updateAccount.path}>
@@ -154,7 +154,7 @@ function Changes({
           <p>
             {words.removeBody} {last}
           </p>
-          <button className="button quiet" type="submit">
+          <button className="button quiet danger" type="submit">
             {words.removeThis}
           </button>
         </form>

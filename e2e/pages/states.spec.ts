@@ -157,6 +157,47 @@ async function goOn(page: Page): Promise<void> {
   await page.waitForTimeout(100)
 }
 
+test('at the step of the password, the link to a new one follows its field, and the address begins below its label', async ({
+  page,
+}) => {
+  await show(page, 'password sign-in: password')
+  const box = async (selector: string) => (await page.locator(selector).boundingBox())!
+  const field = await box('.input:has(#password)')
+  const link = await box('a:has-text("Forgot your password?")')
+  const submit = await box('button[type=submit]')
+  expect(link.y).toBeGreaterThanOrEqual(field.y + field.height)
+  expect(link.y + link.height).toBeLessThanOrEqual(submit.y)
+  await page.locator('#password').focus()
+  for (const _ of ['Show', 'Forgot your password?']) await page.keyboard.press('Tab')
+  await expect(page.getByRole('link', { name: 'Forgot your password?' })).toBeFocused()
+
+  await expect(page.locator('#email')).toHaveCSS('padding-inline-start', '0px')
+  expect((await box('#email')).x).toBe((await box('label[for=email]')).x)
+})
+
+test('in the list of passkeys, what removes one differs from what renames it', async ({
+  page,
+}) => {
+  await show(page, 'account: passkeys, opened')
+  const colors = await page
+    .locator('#passkeys li:last-child :is(summary, button)')
+    .evaluateAll((each) => each.map((element) => getComputedStyle(element).color))
+  const danger = 'rgb(180, 35, 24)'
+  expect(colors.map((color) => color === danger)).toEqual([false, false, true, true])
+})
+
+test('on the smallest phone, each recovery code has one line', async ({ page }) => {
+  await page.setViewportSize({ width: 320, height: 640 })
+  await show(page, 'account: set up, recovery codes')
+  const { lines, height } = await page.locator('.codes').evaluate((codes) => {
+    const { lineHeight } = getComputedStyle(codes)
+    const { height } = codes.getBoundingClientRect()
+    return { lines: height / Number.parseFloat(lineHeight), height }
+  })
+  expect(height).toBeGreaterThan(0)
+  expect(Math.round(lines)).toBe(10)
+})
+
 test('does not translate the email address of a signed-in user', async ({
   page,
   user,
