@@ -1,4 +1,4 @@
-import type { BrowserContext } from 'playwright/test'
+import type { BrowserContext, Page } from 'playwright/test'
 import { closeContext } from '../support/browsers/close-context'
 import { complaintsOf } from '../support/browsers/page-checks'
 import {
@@ -18,48 +18,64 @@ import { allFeatures } from '../support/servers/settings'
 test.describe.configure({ mode: 'parallel' })
 
 let server: TestServer
-test.beforeAll(async ({ serverWith }) => {
+/** All visits of a worker share one browser, which has the scripts of the pages. */
+let context: BrowserContext
+let page: Page
+let secondTab: Page
+let complaints: string[]
+
+test.beforeAll(async ({ serverWith, browserProcess }) => {
   server = await serverWith(allFeatures)
+  context = (await browserProcess.newContext()) as BrowserContext
+  complaints = complaintsOf(context)
+  page = await context.newPage()
+  secondTab = await context.newPage()
+})
+test.afterAll(async () => {
+  if (context) await closeContext(context)
 })
 
 for (const row of pageTable)
   test(`${row.path}${row.factor ? `, second factor ${row.factor}` : ''}`, async ({
-    browserProcess,
     sql,
   }) => {
     for (const state of sessionStates) {
       const { path, cookies } = await prepareRow(server, sql, row, state)
-      const context = await browserProcess.newContext({
-        extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
-      })
-      const complaints = complaintsOf(context)
-      await addCookies(context, cookies)
+      await beginAs(cookies)
 
-      const page = await context.newPage()
       const sees = (visit: Visit, tab = page) =>
         expect(heading(tab), `${state}, ${visit}`).toHaveText(seenOn(row, state, visit))
       await page.goto(server.url + path)
       await sees('open')
       await page.reload()
       await sees('reload')
-      await page.goto(`${server.url}/robots.txt`)
+      await page.goto(emptyPage())
       await page.goBack()
       await sees('back')
-
-      const tab = await context.newPage()
-      await tab.goto(server.url + path)
-      await sees('second tab', tab)
+      await secondTab.goto(server.url + path)
+      await sees('second tab', secondTab)
 
       const [, secret = ''] = /(?:code|token)=(.{20,})/.exec(path) ?? []
-      for (const { url } of [page, tab].map((each) => ({ url: each.url() })))
-        expect(secret && url.includes(secret), state).toBeFalsy()
+      for (const tab of [page, secondTab])
+        expect(secret && tab.url().includes(secret), state).toBeFalsy()
       expect(complaints, state).toEqual([])
-      await closeContext(context)
     }
   })
 
-function addCookies(context: BrowserContext, cookies: Record<string, string>) {
+/** Makes the browser one of another user, who has only these cookies. */
+async function beginAs(cookies: Record<string, string>): Promise<void> {
+  await context.setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
+  const empty = async (tab: Page) => {
+    await tab.goto(emptyPage()) // so that no earlier page stores anything later
+    await tab.evaluate(() => [sessionStorage, localStorage].map((each) => each.clear()))
+  }
+  await Promise.all([page, secondTab].map(empty))
+  await context.clearCookies()
+
   const { url } = server
   const list = Object.entries(cookies).map(([name, value]) => ({ name, value, url }))
-  return context.addCookies(list)
+  await context.addCookies(list)
 }
+
+/** A page of the same origin without scripts. */
+const emptyPage = () => `${server.url}/robots.txt`
