@@ -194,7 +194,8 @@ test('allows a retry by keyboard only after the wait', async ({ page, user, sql 
   // miss a request after its restart.
   await page.route(exchangePath, (route) => route.continue())
   // long enough for the keys below on a busy machine
-  await page.route(exchangePath, unavailable(10), { times: 1 })
+  await page.route(exchangePath, unavailable(30), { times: 1 })
+  await page.clock.install()
   const posts = countPosts(page)
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('Sign-in isn’t available right now')
@@ -204,6 +205,7 @@ test('allows a retry by keyboard only after the wait', async ({ page, user, sql 
   await expect(button).toHaveAttribute('aria-disabled', 'true')
   await page.keyboard.press('Enter')
   expect(posts).toHaveLength(1)
+  await page.clock.fastForward(30_000)
   await expect(
     page.getByRole('status').filter({ hasText: 'You can try again now.' }),
   ).toBeVisible()
@@ -222,6 +224,7 @@ test('after three retries, removes the code from the page, and shows the languag
 }) => {
   const posts = countPosts(page)
   const languages = page.locator('#language')
+  await page.clock.install()
   await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 1))
   const code = 'x'.repeat(43)
   await page.goto(`/sso/callback?code=${code}`)

@@ -89,9 +89,13 @@ export async function hold(
   return release
 }
 
-/** Presses “Try again” three times, each time as soon as it is enabled. */
+/**
+ * Presses “Try again” three times, each time as soon as it is enabled. The clock of the
+ * page must be installed.
+ */
 export async function retryThrice(page: Page): Promise<void> {
   for (let retry = 0; retry < 3; retry++) {
+    await page.clock.fastForward(1_000)
     await page.getByText('You can try again now').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('You can try again now').waitFor({ state: 'detached' })
