@@ -145,8 +145,10 @@ const isAtSignIn = async (page: Page) => {
 }
 
 for (const [way, signIn] of Object.entries(ways))
-  test(`signs in with ${way}, starting at the dashboard`, async ({ page }) => {
-    const address = `${dashboard.url}/reports?year=2026&q=%26`
+  test(`signs in with ${way}, and opens the page where the user started`, async ({
+    page,
+  }) => {
+    const address = `${dashboard.url}/reports?year=2026&q=%26#/7?tab=a%26b`
     await page.goto(address)
     await isAtSignIn(page)
     const { email, connection } = await signIn(page)
@@ -154,6 +156,8 @@ for (const [way, signIn] of Object.entries(ways))
     await expect(claim(page, 'email')).toHaveText(email)
     await expect(claim(page, 'connection')).toHaveText(connection ? [connection] : [])
     await expect(claim(page, 'iss')).toHaveText(login.url)
+    await page.goto(`${other.url}/reports#second`) // without a page of the login
+    await page.waitForURL(`${other.url}/reports#second`)
   })
 
 test('signs in, starting at the sign-in page of this service', async ({ page }) => {
@@ -209,17 +213,6 @@ test('a bookmarked sign-in page and Back lead to the dashboard', async ({
   await page.waitForURL(`${dashboard.url}/`)
   await expect(claim(page, 'email')).toHaveText(withPassword.email)
 })
-
-for (const [way, signIn] of Object.entries(ways))
-  test(`keeps the fragment of the dashboard's page with ${way}`, async ({ page }) => {
-    const address = `${dashboard.url}/reports?year=2026#/7?tab=a%26b`
-    await page.goto(address)
-    await isAtSignIn(page)
-    await signIn(page)
-    await page.waitForURL(address)
-    await page.goto(`${other.url}/reports#second`) // without a page of the login
-    await page.waitForURL(`${other.url}/reports#second`)
-  })
 
 test('a JWT with an outdated refresh token leads to the sign-in form, and then to the dashboard', async ({
   page,
