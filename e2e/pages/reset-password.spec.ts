@@ -113,7 +113,8 @@ test('accepts a link with additional characters around or in the token', async (
     const link = around(token)
     await page.goto(`/reset-password${link}`)
     if (link.startsWith('?')) await expect(page.getByText(user.email), what).toBeVisible() // the server found the link
-    await page.reload()
+    // what is stored for a reload does not depend on the characters
+    if (what === 'a full stop' || link.startsWith('#')) await page.reload()
     await submit(page, strong)
     await expect(heading(page), what).toHaveText(changed)
     expect(posted.splice(0), what).toEqual([{ token, password: strong }])
