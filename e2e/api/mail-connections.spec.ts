@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type OwnDatabase, openOwnDatabase } from '../support/databases/own-database'
-import { expect, test } from '../support/fixtures'
+import { expect, type TestServer, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
-import { type Server, startServer } from '../support/servers/server'
+import { preload } from '../support/servers/preload'
+import { freePort } from '../support/servers/server'
 import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 // Tests how many connections the app opens to the mail server, and what it does if they
@@ -10,18 +11,38 @@ import { type Smtp, startSmtp } from '../support/servers/smtp'
 
 const cronSecret = keepSecret(`cron-${randomUUID()}`)
 let database: OwnDatabase
-test.beforeEach(async () => {
-  database = await openOwnDatabase()
-})
-test.afterEach(() => database.drop())
+let smtp: Smtp
+/** Two servers with the default settings. */
+let servers: TestServer[]
+let withFive: TestServer
 
-const start = (smtp: Smtp, settings: Record<string, string> = {}) =>
-  startServer({
+test.beforeAll(async ({ serverWith }) => {
+  database = await openOwnDatabase()
+  smtp = await startSmtp()
+  const settings = {
     DATABASE_URL: database.url(),
     CRON_SECRET: cronSecret,
     ...smtp.settings,
-    ...settings,
-  })
+    // no timer sends the emails of a test
+    ...preload('faster-timers.mjs'),
+    FASTER_TIMERS: '1',
+  }
+  const own = [{}, { PORT: String(await freePort()) }, { SMTP_MAX_CONNECTIONS: '5' }]
+  const [first, second, third] = await Promise.all(
+    own.map((each) => serverWith({ ...settings, ...each })),
+  )
+  servers = [first!, second!]
+  withFive = third!
+})
+test.beforeEach(async () => {
+  await database.sql('DELETE FROM mails')
+  smtp.mails.length = 0
+  smtp.limitConnections(1_000)
+})
+test.afterAll(async () => {
+  await smtp?.stop()
+  await database?.drop()
+})
 
 const queueMails = (count: number) =>
   database.sql(
@@ -34,15 +55,15 @@ const queueMails = (count: number) =>
   )
 
 /** Sends the due emails. Returns how many the server has tried to send. */
-async function sendDue({ url }: Server): Promise<number> {
+async function sendDue({ url }: TestServer): Promise<number> {
   const response = await fetch(`${url}/api/cron/mail`, {
     headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
   })
   return (await response.json()).tried
 }
 
-/** Delays the responses of a mail server until `release` is called. */
-function hold(smtp: Smtp) {
+/** Delays the responses of the mail server until `release` is called. */
+function hold() {
   const held = { count: 0, most: 0, release: () => {} }
   const released = new Promise<void>((resolve) => (held.release = resolve))
   smtp.beforeAccepting(async () => {
@@ -53,35 +74,33 @@ function hold(smtp: Smtp) {
   return held
 }
 
-for (const [setting, settings, expected] of [
-  ['by default', {}, 2],
-  ['with SMTP_MAX_CONNECTIONS=1', { SMTP_MAX_CONNECTIONS: '1' }, 1],
-  ['with SMTP_MAX_CONNECTIONS=5', { SMTP_MAX_CONNECTIONS: '5' }, 5],
+for (const [setting, find, expected] of [
+  ['by default', () => servers[0]!, 2],
+  ['with SMTP_MAX_CONNECTIONS=5', () => withFive, 5],
 ] as const)
   test(`${setting}, a process has at most ${expected} connections to the mail server`, async () => {
-    const smtp = await startSmtp()
-    const server = await start(smtp, settings)
-    const held = hold(smtp)
+    const held = hold()
     await queueMails(12)
-    const sending = sendDue(server)
+    const sending = sendDue(find())
     await expect.poll(() => held.count).toBe(expected)
     held.release()
     await sending
     expect(smtp.mails).toHaveLength(12)
     expect(held.most).toBe(expected)
-    await server.stop()
-    await smtp.stop()
   })
 
 test('four connections to a provider that allows three are no error, and delay an email by seconds', async () => {
-  const smtp = await startSmtp({ maxConnections: 3 })
-  const servers = [await start(smtp), await start(smtp)]
-  const held = hold(smtp)
-  const busy = () => servers.flatMap(({ logged }) => logged('the mail server is busy'))
+  smtp.limitConnections(3)
+  const held = hold()
+  const logged = async (text: string) =>
+    (await Promise.all(servers.map((each) => each.logged(text)))).flat()
+  const busy = () => logged('the mail server is busy')
   await queueMails(8)
 
   const sending = Promise.all(servers.map(sendDue))
-  await expect.poll(() => [held.count, busy().length > 0]).toEqual([3, true])
+  await expect
+    .poll(async () => [held.count, (await busy()).length > 0])
+    .toEqual([3, true])
   const [postponed] = await database.sql(
     `SELECT attempts, due_at BETWEEN now() AND now() + interval '15 seconds' AS soon
      FROM mails WHERE sent_at IS NULL AND attempts = 0 AND due_at > now()`,
@@ -106,30 +125,24 @@ test('four connections to a provider that allows three are no error, and delay a
   ])
   expect(smtp.mails).toHaveLength(8)
 
-  await Promise.all(servers.map((server) => server.stop()))
-  await smtp.stop()
-  for (const line of busy())
+  for (const line of await busy())
     expect(line).toMatchObject({ level: 'warn', smtpCode: 421, attempt: 1 })
-  for (const { logged } of servers) expect(logged('"level":"error"')).toEqual([])
+  expect(await logged('"level":"error"')).toEqual([])
 })
 
 test('a sender that finds the mail server busy leaves the other emails in the queue', async () => {
-  const smtp = await startSmtp({ maxConnections: 1 })
-  const servers = [await start(smtp), await start(smtp)] as const
-  const held = hold(smtp)
+  smtp.limitConnections(1)
+  const held = hold()
   await queueMails(1)
-  const sending = sendDue(servers[0])
+  const sending = sendDue(servers[0]!)
   await expect.poll(() => held.count).toBe(1)
 
   await queueMails(6)
-  expect(await sendDue(servers[1])).toBeLessThanOrEqual(2) // one email for each connection
+  expect(await sendDue(servers[1]!)).toBeLessThanOrEqual(2) // one email for each connection
   const due = await database.sql(
     'SELECT 1 FROM mails WHERE attempts = 0 AND due_at <= now()',
   )
   expect(due.length).toBeGreaterThanOrEqual(4)
   held.release()
   await sending
-
-  await Promise.all(servers.map((server) => server.stop()))
-  await smtp.stop()
 })

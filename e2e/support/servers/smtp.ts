@@ -31,18 +31,18 @@ export type Smtp = {
   respondWith: (decide: Decide) => void
   /** Sets a function that is called before a message is accepted. */
   beforeAccepting: (act: (mail: ReceivedMail) => Promise<unknown>) => void
+  /** Greets with 421 above this number of connections. */
+  limitConnections: (most: number) => void
   stop: () => Promise<void>
 }
 
 /**
  * Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its
- * certificate is not trusted. Above `maxConnections`, it greets with 421. Without `utf8`,
- * it does not offer SMTPUTF8.
+ * certificate is not trusted. Without `utf8`, it does not offer SMTPUTF8.
  */
 export async function startSmtp({
   tls = false,
   greetingMs = 0,
-  maxConnections = 1_000,
   listenOn = 0,
   utf8 = true,
 } = {}): Promise<Smtp> {
@@ -62,7 +62,7 @@ export async function startSmtp({
     ...(keyPair && { secure: true, key: keyPair.privateKey, cert: keyPair.certificate }),
     authOptional: true,
     hideSMTPUTF8: !utf8,
-    maxClients: maxConnections,
+    maxClients: 1_000,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     onConnect: (_session, done) => void setTimeout(done, greetingMs),
@@ -104,6 +104,9 @@ export async function startSmtp({
     },
     beforeAccepting: (next) => {
       act = next
+    },
+    limitConnections: (most) => {
+      server.options.maxClients = most
     },
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   }
