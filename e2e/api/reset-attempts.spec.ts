@@ -38,7 +38,7 @@ test.describe('on two servers', () => {
 
   let servers: [TestServer, TestServer]
   test.beforeAll(async ({ serverWith }) => {
-    const settings = { HASH_COST: '10' } // slow enough to fill the queue
+    const settings = { HASH_MS: '60' } // slow enough to fill the queue
     const PORT = String(await freePort()) // so that the settings are not equal
     servers = await Promise.all([serverWith(settings), serverWith({ ...settings, PORT })])
     // The first request loads the dictionaries, which would block concurrent requests.
