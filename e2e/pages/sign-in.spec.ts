@@ -18,6 +18,7 @@ import {
   test,
 } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
+import { preload } from '../support/servers/preload'
 import { passwordSignIn } from '../support/servers/settings'
 import { type Smtp, startSmtp } from '../support/servers/smtp'
 
@@ -41,6 +42,7 @@ test.beforeAll(async ({ serverWith }) => {
   smtp = await startSmtp()
   server = await serverWith({
     ...smtp.settings,
+    ...preload('cheap-hash.mjs', 'prompt-mails.mjs'),
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     DASHBOARD_URL: '/?dashboard',
@@ -596,6 +598,7 @@ test('every form shows only one error message, and has the same wait before a re
 }) => {
   const [signIn, mixedSignIn] = [`${server.url}/sign-in`, `${mixed.url}/sign-in`]
   const submit = page.locator('button[type=submit]')
+  await page.clock.install()
   for (const [form, api, field, good, empty] of [
     [
       signIn,
@@ -661,6 +664,7 @@ test('every form shows only one error message, and has the same wait before a re
     await expect(page.getByText('You can try again in 1 second.')).toBeVisible()
     await expect(submit).toHaveAttribute('aria-disabled', 'true')
     await expectAboveFold(page)
+    await page.clock.fastForward(1_000)
     await expect(page.getByText('You can try again now.')).toBeVisible()
     await expect(submit).toHaveAttribute('aria-disabled', 'false')
     await expect(input).toHaveValue(good)
