@@ -4,7 +4,7 @@ import { issueIdentityCode } from '../../lib/sso/code'
 import { findConnection } from '../../lib/sso/connection'
 import { type Contact, findOrLinkUser } from '../../lib/sso/identity'
 import { linkUser, unlinkUser } from '../../lib/sso/manage/connections'
-import { type Sso, send, startSso } from '../support/browsers/sso-kinds'
+import { type Sso, send, testWithSso } from '../support/browsers/sso-kinds'
 import { errorOf, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { connect } from '../support/databases/connection'
 import { rounds } from '../support/databases/race'
@@ -14,17 +14,8 @@ import { keepSecret, newAddress } from '../support/secrets'
 // Which user a sign-in finds, links or creates, and what happens to an account without
 // access.
 
-let sso: Sso
 let { server, provider, kinds } = {} as Sso
-test.beforeAll(async () => {
-  sso = await startSso()
-  ;({ server, provider, kinds } = sso)
-})
-test.afterAll(() => sso?.stop())
-test.beforeEach(() => {
-  provider.behavior = {}
-  provider.person = { sub: randomUUID() }
-})
+testWithSso((sso) => ({ server, provider, kinds } = sso))
 
 // Links
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import * as routes from '../../lib/contract/routes'
 import { issueIdentityCode } from '../../lib/sso/code'
 import { findConnection, type SamlConnection } from '../../lib/sso/connection'
@@ -13,7 +12,7 @@ import {
 } from '../../lib/sso/manage/connections'
 import { rotateKey } from '../../lib/sso/saml/setup'
 import { isSignedBy } from '../support/browsers/saml-visitor'
-import { createKinds, type Sso, send, startSso } from '../support/browsers/sso-kinds'
+import { createKinds, type Sso, send, testWithSso } from '../support/browsers/sso-kinds'
 import { errorOf, logLine, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { connect } from '../support/databases/connection'
 import { rounds } from '../support/databases/race'
@@ -28,17 +27,8 @@ import { keepSecret } from '../support/secrets'
 
 // What a connection decides about its sessions, and what ends when it is disabled.
 
-let sso: Sso
 let { server, provider, samlProvider, kinds } = {} as Sso
-test.beforeAll(async () => {
-  sso = await startSso()
-  ;({ server, provider, samlProvider, kinds } = sso)
-})
-test.afterAll(() => sso?.stop())
-test.beforeEach(() => {
-  provider.behavior = {}
-  provider.person = { sub: randomUUID() }
-})
+testWithSso((sso) => ({ server, provider, samlProvider, kinds } = sso))
 
 const logged = (visitor: Visitor) => logLine(visitor, server)
 const refreshed = async (refreshToken: unknown) =>

@@ -15,7 +15,7 @@ import {
 import { listRejected, recordRejected } from '../../lib/sso/rejected'
 import { SignInRejected } from '../../lib/sso/rejection'
 import { deleteUser } from '../../lib/user/user'
-import { kindNames, type Sso, startSso } from '../support/browsers/sso-kinds'
+import { kindNames, type Sso, testWithSso } from '../support/browsers/sso-kinds'
 import { errorOf, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { addTestConnection, connect } from '../support/databases/connection'
 import { expect, type Sql, test } from '../support/fixtures'
@@ -24,17 +24,8 @@ import { keepSecret } from '../support/secrets'
 
 // The rejected accounts that operators see.
 
-let sso: Sso
 let { server, provider, kinds } = {} as Sso
-test.beforeAll(async () => {
-  sso = await startSso()
-  ;({ server, provider, kinds } = sso)
-})
-test.afterAll(() => sso?.stop())
-test.beforeEach(() => {
-  provider.behavior = {}
-  provider.person = { sub: randomUUID() }
-})
+testWithSso((sso) => ({ server, provider, kinds } = sso))
 
 const reload = async (slug: string) => (await listConnections(slug))[0]!
 const rejected = async (slug: string, email?: string) =>

@@ -8,7 +8,7 @@ import {
   isSignedBy,
   SamlVisitor,
 } from '../support/browsers/saml-visitor'
-import { type KindName, type Sso, send, startSso } from '../support/browsers/sso-kinds'
+import { type KindName, type Sso, send, testWithSso } from '../support/browsers/sso-kinds'
 import { errorOf, logLine, usersOf, Visitor } from '../support/browsers/sso-visitor'
 import { connect } from '../support/databases/connection'
 import { expect, postTo, test } from '../support/fixtures'
@@ -24,19 +24,10 @@ import { newAddress } from '../support/secrets'
 // How a sign-in starts, and what the routes do with the provider's response.
 // lib/sso/{oidc,saml}/*.spec.ts test the checks of a response.
 
-let sso: Sso
 let { server, provider, samlProvider, kinds } = {} as Sso
-test.beforeAll(async () => {
-  sso = await startSso({
-    ENCRYPTION_KEY: '',
-    CONNECTION_SECRETS_KEY: process.env.ENCRYPTION_KEY!, // its old name
-  })
-  ;({ server, provider, samlProvider, kinds } = sso)
-})
-test.afterAll(() => sso?.stop())
-test.beforeEach(() => {
-  provider.behavior = {}
-  provider.person = { sub: randomUUID() }
+testWithSso((sso) => ({ server, provider, samlProvider, kinds } = sso), {
+  ENCRYPTION_KEY: '',
+  CONNECTION_SECRETS_KEY: process.env.ENCRYPTION_KEY!, // its old name
 })
 
 const logged = (visitor: Visitor) => logLine(visitor, server)

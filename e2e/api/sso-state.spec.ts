@@ -18,7 +18,7 @@ import {
   kindNames,
   type Sso,
   send,
-  startSso,
+  testWithSso,
   withState,
 } from '../support/browsers/sso-kinds'
 import {
@@ -35,13 +35,8 @@ import { keepSecret } from '../support/secrets'
 // Which browser may complete a sign-in, how often and until when, and how a sign-in
 // begins again.
 
-let sso: Sso
 let { server, provider, samlProvider, kinds } = {} as Sso
-test.beforeAll(async () => {
-  sso = await startSso()
-  ;({ server, provider, samlProvider, kinds } = sso)
-})
-test.afterAll(() => sso?.stop())
+testWithSso((sso) => ({ server, provider, samlProvider, kinds } = sso))
 
 /** Starts a sign-in as a new visitor, and continues until the provider's answer. */
 async function begin(kind: Kind, slug: string, next?: string) {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { generateKeyPair, SignJWT } from 'jose'
 import { signId } from '../../lib/crypto/token'
 import { deriveKey } from '../../lib/settings/encryption-keys'
@@ -9,7 +8,7 @@ import {
   type Kind,
   kindNames,
   type Sso,
-  startSso,
+  testWithSso,
   withState,
 } from '../support/browsers/sso-kinds'
 import { codesOf, errorOf, logLine, Visitor } from '../support/browsers/sso-visitor'
@@ -32,17 +31,8 @@ import {
 
 // Test sign-ins: they sign nobody in, and show what a sign-in would do.
 
-let sso: Sso
 let { server, provider, kinds } = {} as Sso
-test.beforeAll(async () => {
-  sso = await startSso()
-  ;({ server, provider, kinds } = sso)
-})
-test.afterAll(() => sso?.stop())
-test.beforeEach(() => {
-  provider.behavior = {}
-  provider.person = { sub: randomUUID() }
-})
+testWithSso((sso) => ({ server, provider, kinds } = sso))
 
 /** Starts a test as a new visitor, and continues until the provider's answer. */
 async function begin(sql: Sql, kind: Kind, slug: string, options?: ResponseOptions) {

@@ -1,12 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import type { NewConnection } from '../../../lib/sso/manage/connections'
 import { connect } from '../databases/connection'
+import { test } from '../fixtures'
 import { type Provider, startProvider } from '../providers/oidc-provider'
 import {
   newSamlProvider,
   type ResponseOptions,
   type SamlProvider,
 } from '../providers/saml-provider'
-import { type Server, startServer } from '../servers/server'
+import { findOrStart } from '../servers/kept-servers'
+import type { Server } from '../servers/server'
 import { authnRequestIn, connectSaml, requestIdIn, responseTo } from './saml-visitor'
 import type { Visitor } from './sso-visitor'
 
@@ -35,22 +38,32 @@ export type Sso = {
   provider: Provider
   samlProvider: SamlProvider
   kinds: Record<KindName, Kind>
-  stop: () => Promise<void>
 }
 
-/** Starts a server with these settings, and the providers. */
-export async function startSso(settings?: Record<string, string>): Promise<Sso> {
-  const [server, provider, samlProvider] = await Promise.all([
-    startServer(settings),
-    startProvider(),
-    newSamlProvider(),
-  ])
-  const kinds = createKinds(server.url, provider, samlProvider)
-  const stop = async () => {
-    await provider.stop()
-    await server.stop()
-  }
-  return { server, provider, samlProvider, kinds, stop }
+/**
+ * Starts the providers and a server with these settings before the tests of a file, and
+ * calls `take` with them. Each test begins with another person, whom the OpenID provider
+ * signs in as it should.
+ */
+export function testWithSso(
+  take: (sso: Sso) => unknown,
+  settings?: Record<string, string>,
+): void {
+  let provider: Provider
+
+  test.beforeAll(async ({ serverWith }) => {
+    await serverWith(settings) // stops it with the file or the worker
+    const { server } = await findOrStart(settings)
+    const samlProvider = await newSamlProvider()
+    provider = await startProvider()
+    const kinds = createKinds(server.url, provider, samlProvider)
+    take({ server, provider, samlProvider, kinds })
+  })
+  test.afterAll(() => provider?.stop())
+  test.beforeEach(() => {
+    provider.behavior = {}
+    provider.person = { sub: randomUUID() }
+  })
 }
 
 /** Returns both kinds, for the server with this URL. */
