@@ -51,12 +51,12 @@ function live(url: string, ...sessions: Tokens[]): Promise<boolean[]> {
 }
 
 test('sends a signed-in browser to the callback, with a code', async ({
+  signedIn: browser,
   user,
   post,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const { query, state, codeVerifier } = newRequest()
   const response = await authorize(url, query, browser)
   expect(response.status).toBe(303)
@@ -96,12 +96,11 @@ test('sends a signed-in browser to the callback, with a code', async ({
 })
 
 test('copies the method and the time of the sign-in to the dashboard’s session', async ({
+  signedIn: browser,
   user,
-  post,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   for (const [hours, amr] of [
     [2, ['pwd', 'otp', 'mfa']],
     [1, null],
@@ -119,11 +118,9 @@ test('copies the method and the time of the sign-in to the dashboard’s session
 })
 
 test('returns the state unchanged, and preserves the query of the callback URL', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const states = [
     '',
     'a b+c%2Bd&e=f',
@@ -239,8 +236,10 @@ test('makes the provider ask who signs in only if the browser was signed in', as
   }
 })
 
-test('never redirects to a URL that is not registered', async ({ user, post, url }) => {
-  const browser = await signInByCode(post, user)
+test('never redirects to a URL that is not registered', async ({
+  signedIn: browser,
+  url,
+}) => {
   const { app, reports } = dashboards
   const lookAlikes = [
     ...['/', '?a=b', '#', '#x', '%2f', ' '].map((end) => app + end),
@@ -354,12 +353,11 @@ const invalidRequests: [changes: Record<string, string | null>, error: string][]
   [{ registration: '{}' }, 'registration_not_supported'],
 ]
 test('an invalid request of a client gets its error, and no code', async ({
+  signedIn: browser,
   user,
-  post,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   for (const [changes, error] of invalidRequests) {
     const { query, state } = newRequest()
     for (const [name, value] of Object.entries(changes)) {
@@ -392,11 +390,9 @@ test('an invalid request of a client gets its error, and no code', async ({
 })
 
 test('a client uses PKCE, a nonce, or both, but a public client must use PKCE', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const errorOf = async (slug: string, left: string[]) => {
     const { query } = newRequest(slug)
     for (const name of left) query.delete(name)
@@ -411,11 +407,9 @@ test('a client uses PKCE, a nonce, or both, but a public client must use PKCE', 
 })
 
 test('ignores parameters that it does not know, and other scopes', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { query } = newRequest()
   query.set('scope', 'openid profile email offline_access groups')
   for (const name of ['ui_locales', 'display', 'acr_values', 'claims', 'resource'])
@@ -425,11 +419,9 @@ test('ignores parameters that it does not know, and other scopes', async ({
 })
 
 test('with prompt=none, a client gets a code or login_required, and the user no page', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { query, state } = newRequest()
   query.set('prompt', 'none')
   const answer = async (cookies: Partial<Tokens>) => {
@@ -442,11 +434,9 @@ test('with prompt=none, a client gets a code or login_required, and the user no 
 })
 
 test('a POST is repeated as a GET, which carries the cookies', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { query } = newRequest()
   const form = 'application/x-www-form-urlencoded'
   const sendForm = (body: URLSearchParams | string, type = form) =>
@@ -475,12 +465,10 @@ test('a POST is repeated as a GET, which carries the cookies', async ({
 })
 
 test('a disabled or unknown client gets no redirect', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const refused = async (query: string) => {
     const response = await authorize(url, query, browser)
     const page = await response.text()
@@ -580,12 +568,11 @@ for (const [what, end] of Object.entries(endings)) {
 }
 
 test('accepts the refresh cookie alone if the browser’s session can be renewed', async ({
+  signedIn: browser,
   user,
-  post,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const unused = await clientCode(url, browser)
   const dashboard = await openDashboard(url, browser)
   expect(await clientCode(url, { refreshToken: browser.refreshToken })).not.toBeNull()
@@ -622,12 +609,10 @@ test('responds with 404 without ID_TOKEN_SIGNING_KEYS', async ({ serverWith }) =
 })
 
 test('stores only hashes of the code and of the verifier', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const { code, codeVerifier } = (await clientCode(url, browser))!
   const [row] = await sql(
     'SELECT authorization_codes::text AS text FROM authorization_codes WHERE parent_id = $1',

@@ -111,11 +111,9 @@ test('the server of a client can end a session, without cookies', async ({
 })
 
 test('a POST of a client is repeated as a GET, which carries the cookies', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   const parameters = { ...ofApp, id_token_hint: idToken }
   const { status, location } = await endSession(url, parameters, null, { form: true })
@@ -131,11 +129,10 @@ test('a POST of a client is repeated as a GET, which carries the cookies', async
 })
 
 test('without an ID token, the user is asked, and only a form of this site confirms', async ({
+  signedIn: browser,
   user,
-  post,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   for (const parameters of [ofApp, {}, { confirmed: 'true' }]) {
     const asked = await endSession(url, parameters, browser)
@@ -173,12 +170,12 @@ test('without an ID token, the user is asked, and only a form of this site confi
 })
 
 test('the ID token of another session ends that session, and the user is asked', async ({
+  signedIn: browser,
   user,
   post,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const elsewhere = await signInByCode(post, (await newUsers(sql, 1))[0]!)
   const { idToken } = await openDashboard(url, elsewhere)
   const { status, html, cookies } = await endSession(
@@ -221,11 +218,9 @@ const foreign: Record<string, Parameters | ((idToken: string) => Parameters)> = 
   'a fabricated ID token': { ...ofApp, id_token_hint: 'a.b.c' },
 }
 test('never redirects to a URL that is not registered, and ends on our own page', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   for (const [what, given] of Object.entries(foreign)) {
     const parameters = typeof given === 'function' ? given(idToken) : given
@@ -277,11 +272,9 @@ const fabricated: Record<string, (session: Tokens & { idToken: string }) => stri
 }
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 test('a token that is no ID token of this service ends nothing', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   for (const [what, fabricate] of Object.entries(fabricated)) {
     const parameters = { id_token_hint: keepSecret(fabricate(dashboard)), ...ofApp }
@@ -294,11 +287,9 @@ test('a token that is no ID token of this service ends nothing', async ({
 })
 
 test('pages of other sites can neither embed nor read the endpoint', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   for (const destination of ['iframe', 'image']) {
     const { status, headers } = await send(`${url}${path}?id_token_hint=${idToken}`, {
@@ -316,12 +307,10 @@ test('pages of other sites can neither embed nor read the endpoint', async ({
 })
 
 test('without the database, the user can repeat the sign-out, and keeps the cookies', async ({
+  signedIn: browser,
   serverWith,
-  user,
-  post,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   const broken = await serverWith(unreachableDatabase)
   const { status, html, cookies } = await endSession(

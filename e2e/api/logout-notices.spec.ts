@@ -113,13 +113,13 @@ const endings: Record<string, (scene: Scene) => Promise<unknown>> = {
 }
 for (const [what, end] of Object.entries(endings))
   test(`after ${what}, the client gets a logout token of its session`, async ({
+    signedIn: browser,
     url,
     post,
     user,
     sql,
   }) => {
     const { listener, stop } = await newListener(sql)
-    const browser = await signInByCode(post, user)
     const child = await openDashboard(url, browser, listener.slug)
     await end({ url, post, user, browser, child, sql })
 
@@ -147,13 +147,11 @@ for (const [what, end] of Object.entries(endings))
   })
 
 test('a client that does not accept the token gets it again, four times at most', async ({
+  signedIn: browser,
   url,
-  post,
-  user,
   sql,
 }) => {
   const { listener, stop } = await newListener(sql)
-  const browser = await signInByCode(post, user)
   await openDashboard(url, browser, listener.slug)
   listener.status = 307 // not followed
   await endSessions([claimsOf(browser.token).sid])
@@ -226,9 +224,13 @@ test('there is no notice for a session that is over, or a client that does not w
   await stop()
 })
 
-test('a logout token is no session and no ID token', async ({ url, post, user, sql }) => {
+test('a logout token is no session and no ID token', async ({
+  signedIn: browser,
+  url,
+  post,
+  sql,
+}) => {
   const { listener, stop } = await newListener(sql)
-  const browser = await signInByCode(post, user)
   const child = await openDashboard(url, browser, listener.slug)
   await post(routes.signOut.path, { refreshToken: browser.refreshToken })
   await expect.poll(() => listener.received.length).toBe(1)

@@ -112,12 +112,10 @@ for (const [what, demand] of Object.entries(demands))
   })
 
 test('a sign-in that is young enough, or of the right user, gets a code without a page', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const { idToken } = await openDashboard(url, browser)
   await sql(
     `UPDATE sessions SET authenticated_at = now() - interval '2 hours' WHERE id = $1`,
@@ -140,8 +138,13 @@ test('a sign-in that is young enough, or of the right user, gets a code without 
   }
 })
 
-test('auth_time is that of the new sign-in', async ({ user, post, url, sql }) => {
-  const browser = await signInByCode(post, user)
+test('auth_time is that of the new sign-in', async ({
+  signedIn: browser,
+  user,
+  post,
+  url,
+  sql,
+}) => {
   await sql(
     `UPDATE sessions SET authenticated_at = now() - interval '2 hours' WHERE id = $1`,
     [claimsOf(browser.token).sid],
@@ -153,11 +156,10 @@ test('auth_time is that of the new sign-in', async ({ user, post, url, sql }) =>
 })
 
 test('with prompt=select_account, the user continues with the account, or chooses another', async ({
+  signedIn: browser,
   user,
-  post,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const query = newQuery({ prompt: 'select_account' })
   const asked = await request(url, query, browser)
   expect([asked.to, 'another' in asked.parameters]).toEqual(['/sign-in', false])

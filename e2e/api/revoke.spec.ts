@@ -46,11 +46,9 @@ const tokens: Record<string, (session: Tokens) => string> = {
 }
 for (const [what, choose] of Object.entries(tokens))
   test(`${what} ends the session of its client, and no other`, async ({
-    user,
-    post,
+    signedIn: browser,
     url,
   }) => {
-    const browser = await signInByCode(post, user)
     const [dashboard, other] = [
       await openDashboard(url, browser),
       await openDashboard(url, browser, 'reports'),
@@ -83,11 +81,9 @@ test('a token that is unknown, replaced or no token gets 200, as RFC 7009 demand
 })
 
 test('the token of a browser or of another client ends nothing', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   const cases: [string, string][] = [
     [dashboard.refreshToken, 'reports'],
@@ -125,11 +121,9 @@ test('a client that does not authenticate ends nothing', async ({ user, post, ur
 })
 
 test('a page of a public client can revoke its token, and no cookie is read', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser, 'page')
   const Origin = 'https://page.example.com'
   const { status, headers } = await revoke(

@@ -35,11 +35,10 @@ const basic = (slug: string, secret = secretOf(slug)) => ({
 })
 
 test('a code gives an access token, a refresh token, and an ID token with the nonce', async ({
+  signedIn: browser,
   user,
-  post,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { query, nonce, codeVerifier } = newRequest()
   const location = (await authorize(url, query, browser)).headers.get('location')!
   const code = keepSecret(new URL(location).searchParams.get('code')!)
@@ -94,11 +93,9 @@ test('a code gives an access token, a refresh token, and an ID token with the no
 })
 
 test('a client sends its secret in the header, encoded or not, or in the form', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const percentEncoded = (text: string) =>
     [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('')
   const ways: [Form, Record<string, string>][] = [
@@ -122,12 +119,10 @@ test('a client sends its secret in the header, encoded or not, or in the form', 
 })
 
 test('a request that the client or the code do not fit changes nothing', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const code = (await clientCode(url, browser))!
   const [other, ofPage] = [
     (await clientCode(url, browser))!,
@@ -191,11 +186,9 @@ test('a request that the client or the code do not fit changes nothing', async (
 })
 
 test('a code without a challenge needs its redirect URI, and rejects a verifier', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const { query, codeVerifier } = newRequest()
   query.delete('code_challenge')
   query.delete('code_challenge_method')
@@ -211,11 +204,11 @@ test('a code without a challenge needs its redirect URI, and rejects a verifier'
 })
 
 test('codes of the exchange and of clients do not work in each other’s place', async ({
+  signedIn: browser,
   user,
   post,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const ofExchange = await newCode(user)
   const ofClient = (await clientCode(url, browser))!
   const swapped = { ...ofClient, code: ofExchange }
@@ -226,12 +219,10 @@ test('codes of the exchange and of clients do not work in each other’s place',
 })
 
 test('a replay by its client ends the session after 10 seconds, and any other replay ends nothing', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const code = (await clientCode(url, browser))!
   const dashboard = tokensOf(await exchangeClientCode(url, code))
   const replay = (changed: Form = {}) => exchangeClientCode(url, code, changed)
@@ -254,12 +245,11 @@ test('a replay by its client ends the session after 10 seconds, and any other re
 })
 
 test('a refresh token works for its own client only, and elsewhere changes nothing', async ({
-  user,
+  signedIn: browser,
   post,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const { refreshToken, token } = await openDashboard(url, browser)
   const stored = () =>
     sql('SELECT generation, rotated_at, revoked_at FROM sessions WHERE id = $1', [
@@ -278,12 +268,10 @@ test('a refresh token works for its own client only, and elsewhere changes nothi
 })
 
 test('reuse of a client’s refresh token ends its session, but not that of the browser', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   await sql(
     `UPDATE sessions SET generation = 2, rotated_at = now() - interval '1 minute' WHERE id = $1`,
@@ -297,14 +285,12 @@ test('reuse of a client’s refresh token ends its session, but not that of the 
 })
 
 test('a disabled client has no sessions, an enabled one has them again, and a removed one never', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
   const slug = `client-${randomUUID()}`
   await addClient(sql, slug, [dashboards.app])
-  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser, slug)
   const [code, later] = [
     (await clientCode(url, browser, slug))!,
@@ -332,12 +318,10 @@ test('a disabled client has no sessions, an enabled one has them again, and a re
 })
 
 test('the tokens of a client with its own lifetime expire earlier', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
   sql,
 }) => {
-  const browser = await signInByCode(post, user)
   await sql(`UPDATE clients SET token_minutes = 5 WHERE slug = 'local'`)
   const { body } = await exchangeClientCode(
     url,
@@ -353,11 +337,11 @@ test('the tokens of a client with its own lifetime expire earlier', async ({
 })
 
 test('userinfo describes the user of a live client, and nobody else', async ({
+  signedIn: browser,
   user,
   post,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const dashboard = await openDashboard(url, browser)
   const ask = async (token: string | null, method = 'GET', headers = {}) => {
     const response = await documentedFetch(url + routes.getUserInfo.path, {
@@ -427,11 +411,9 @@ test('the operations of the account reject the tokens of clients', async ({
 })
 
 test('pages of a public client can read the answers, and no cookie is read', async ({
-  user,
-  post,
+  signedIn: browser,
   url,
 }) => {
-  const browser = await signInByCode(post, user)
   const Origin = 'https://page.example.com'
   const preflight = await fetch(url + routes.issueTokens.path, {
     method: 'OPTIONS',
@@ -460,12 +442,12 @@ test('pages of a public client can read the answers, and no cookie is read', asy
 })
 
 test('made-up codes use up the codes of one client only, and never its renewals', async ({
-  serverWith,
   user,
+  serverWith,
 }) => {
   const { url, post } = await serverWith(fewRequests)
-  const from = { 'X-Forwarded-For': newAddress() }
   const browser = await signInByCode(post, user)
+  const from = { 'X-Forwarded-For': newAddress() }
   const next = () => clientCode(url, { refreshToken: browser.refreshToken })
   const [first, last] = [(await next())!, (await next())!]
   const dashboard = tokensOf(await exchangeClientCode(url, first, {}, from))

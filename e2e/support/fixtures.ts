@@ -7,6 +7,7 @@ import { issueSsoCode } from '../../lib/code/issue'
 import * as routes from '../../lib/contract/routes'
 import { issueResetToken } from '../../lib/password/reset'
 import { closeContext } from './browsers/close-context'
+import type { Tokens } from './databases/account'
 import { documentedFetch } from './documents/documented'
 import { keepSecret, newAddress } from './secrets'
 import {
@@ -246,6 +247,7 @@ async function readOutput({ url, output }: Server): Promise<string> {
 type Fixtures = {
   user: User
   post: Post
+  signedIn: Tokens
   page: Page
   context: BrowserContext
   running: undefined
@@ -318,6 +320,12 @@ export const test = base.extend<Fixtures, Shared>({
 
   // depends on `url`, which has time to start the server
   post: async ({ serverWith, url: _ }, use) => use((await serverWith()).post),
+
+  /** The tokens of a browser in which the user has signed in. */
+  signedIn: async ({ post, user }, use) => {
+    const { body } = await post(exchangePath, { code: await newCode(user) })
+    await use(body as Tokens)
+  },
 
   browserProcess: [
     async ({}, use) => {
