@@ -257,9 +257,8 @@ test('a provider links a user, starts a session and is rejected', async ({ sql }
   }
 })
 
-test('a directory adds and disables a user', async ({ serverWith, sql }) => {
-  const withScim = await serverWith({ SCIM: 'true' })
-  const { connection, domain, send } = await openDirectory(() => withScim.url)
+test('a directory adds and disables a user', async ({ sql }) => {
+  const { connection, domain, send } = await openDirectory(() => server.url)
   const userName = `ada@${domain}`
   const emails = [{ value: userName }]
   const schemas = ['urn:ietf:params:scim:schemas:core:2.0:User']

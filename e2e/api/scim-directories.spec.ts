@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Directory, openDirectory, userSchema } from '../support/clients/directory'
 import { expect, type Sql, type TestServer, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
+import { allFeatures } from '../support/servers/settings'
 
 // The requests that Okta and Entra ID document, in their order, with their effect.
 // Okta: its SPEC test (Okta-SCIM-20-SPEC-Test.json) and its SCIM 2.0 reference.
@@ -10,7 +11,7 @@ import { keepSecret } from '../support/secrets'
 
 let server: TestServer
 test.beforeAll(async ({ serverWith }) => {
-  server = await serverWith({ SCIM: 'true' })
+  server = await serverWith(allFeatures)
 })
 
 const listSchema = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'

@@ -4,11 +4,12 @@ import { mailPort } from './server'
 // Settings of servers that the tests of several files share. A server with other settings
 // runs only as long as the test or the file that asked for it.
 
-/** Every optional feature. The fixture `smtp` receives the emails. */
+/** Every optional feature but setup links. The fixture `smtp` receives the emails. */
 export const allFeatures = {
   PASSWORD_SIGN_IN: 'true',
   SECOND_FACTOR: 'true',
   PASSKEYS: 'true',
+  SCIM: 'true',
   SMTP_URL: `smtp://127.0.0.1:${mailPort}`,
   MAIL_FROM: 'login@example.com',
   CRON_SECRET: 'the-cron-secret-of-the-tests',
