@@ -15,8 +15,10 @@ import {
   type Passkey,
   register,
 } from '../support/authenticator'
+import { mailsOf } from '../support/databases/account'
 import { addTestConnection } from '../support/databases/connection'
 import {
+  countPasskeys,
   newFreshSession,
   newPasskeyUser,
   newSignInChallenge,
@@ -24,6 +26,7 @@ import {
 } from '../support/databases/passkey'
 import { newPasswordUser } from '../support/databases/password-user'
 import { newFactorUser } from '../support/databases/second-factor'
+import { outcomeOf } from '../support/databases/set-up'
 import { newBrowser } from '../support/databases/sign-in-requests'
 import {
   cookiesOf,
@@ -33,7 +36,6 @@ import {
   newPassword,
   newToken,
   resetPath,
-  type Sql,
   type TestServer,
   test,
 } from '../support/fixtures'
@@ -51,9 +53,6 @@ type Headers = Record<string, string>
 
 const post = (path: string, body: object, headers: Headers = {}) =>
   server.post(path, body, headers)
-
-const outcomeOf = ({ status, body }: Awaited<ReturnType<typeof post>>) =>
-  `${status} ${body.issues?.[0]?.code ?? body.code ?? 'ok'}`
 
 /** Signs in with a passkey, with a new challenge unless one is given. */
 async function enter(
@@ -85,14 +84,6 @@ const add = (
     { credential: register(passkey, challenge, origin, changes) },
     headers,
   )
-
-const countPasskeys = async (sql: Sql, { id }: { id: string }) =>
-  (await sql('SELECT FROM passkeys WHERE user_id = $1', [id])).length
-
-const mailsOf = async (sql: Sql, { id }: { id: string }) =>
-  (
-    await sql('SELECT kind FROM mails WHERE user_id = $1 ORDER BY requested_at', [id])
-  ).map(({ kind }) => kind)
 
 for (const algorithm of [-7, -8, -257] as Algorithm[])
   test(`a passkey with the algorithm ${algorithm} is added, signs in, and is listed`, async ({

@@ -11,7 +11,7 @@ import { findFactor } from '../../lib/second-factor/find'
 import { makeRefreshToken } from '../../lib/session/tokens'
 import { assert, newPasskey, type Passkey, register } from '../support/authenticator'
 import { renewTokens } from '../support/browsers/dashboard'
-import { liveSessionsOf } from '../support/databases/account'
+import { liveSessionsOf, mailsOf } from '../support/databases/account'
 import { eventsOf, failureOf } from '../support/databases/events'
 import {
   newFreshSession,
@@ -104,11 +104,6 @@ async function factorsOf(sql: Sql, { id }: { id: string }) {
   return row
 }
 const nothing = { flag: false, apps: 0, passkeys: 0, codes: 0 }
-
-const mailsOf = async (sql: Sql, { id }: { id: string }) =>
-  (
-    await sql('SELECT kind FROM mails WHERE user_id = $1 ORDER BY requested_at', [id])
-  ).map(({ kind }) => kind)
 
 test.describe('set-up', () => {
   test('an authenticator app is set up inside the sign-in', async ({ sql }) => {

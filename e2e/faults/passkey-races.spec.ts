@@ -11,6 +11,7 @@ import { assert, newPasskey, type Passkey, register } from '../support/authentic
 import { liveSessionsOf } from '../support/databases/account'
 import { addTestConnection } from '../support/databases/connection'
 import {
+  countPasskeys,
   newFreshSession,
   newPasskeyUser,
   newSignInChallenge,
@@ -194,9 +195,6 @@ async function prepareAdd(
     return status === 200
   }
 }
-
-const countPasskeys = async (sql: Sql, { id }: { id: string }) =>
-  (await sql('SELECT FROM passkeys WHERE user_id = $1', [id])).length
 
 test('of two requests that add one passkey, one stores it', async ({ sql }) => {
   for (let round = 0; round < rounds; round++) {

@@ -68,3 +68,12 @@ export async function newAccount(
 /** Returns the IDs of the live sessions of a user. */
 export const liveSessionsOf = (sql: Sql, { id }: { id: string }) =>
   sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id])
+
+/** Returns the kinds of the emails to a user, in the order of their requests. */
+export async function mailsOf(sql: Sql, { id }: { id: string }): Promise<string[]> {
+  const rows = await sql(
+    'SELECT kind FROM mails WHERE user_id = $1 ORDER BY requested_at',
+    [id],
+  )
+  return rows.map(({ kind }) => kind)
+}

@@ -36,6 +36,11 @@ export async function storePasskey(
   return id
 }
 
+/** Returns how many passkeys a user has. */
+export async function countPasskeys(sql: Sql, { id }: { id: string }): Promise<number> {
+  return (await sql('SELECT FROM passkeys WHERE user_id = $1', [id])).length
+}
+
 /** Returns a new challenge for a sign-in with a passkey. */
 export async function newSignInChallenge(): Promise<string> {
   return keepSecret((await makeSignInOptions()).options.challenge)
