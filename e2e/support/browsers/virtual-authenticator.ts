@@ -1,4 +1,5 @@
 import type { Page } from 'playwright/test'
+import type { Passkey } from '../authenticator'
 
 /** An authenticator of Chromium without a device. It has at most one user. */
 export type VirtualAuthenticator = {
@@ -8,6 +9,8 @@ export type VirtualAuthenticator = {
   verify: (isVerified: boolean) => Promise<void>
   /** Whether it sends responses without user verification. */
   skipVerification: (isSkipped: boolean) => Promise<void>
+  /** Adds a passkey for this service, which was created elsewhere. */
+  add: (passkey: Passkey) => Promise<void>
   /** The number of its passkeys. */
   count: () => Promise<number>
 }
@@ -52,6 +55,20 @@ export async function addAuthenticator(
         authenticatorId,
         isBadUV,
       }) as Promise<never>,
+    add: async ({ credentialId, privateKey, userHandle, signCount }) => {
+      const key = privateKey.export({ type: 'pkcs8', format: 'der' })
+      const credential = {
+        credentialId: credentialId.toString('base64'),
+        isResidentCredential: true,
+        rpId: 'localhost',
+        privateKey: key.toString('base64'),
+        userHandle: Buffer.from(userHandle, 'base64url').toString('base64'),
+        signCount,
+        backupEligibility: true,
+        backupState: true,
+      }
+      await devtools.send('WebAuthn.addCredential', { authenticatorId, credential })
+    },
     count: async () =>
       (await devtools.send('WebAuthn.getCredentials', { authenticatorId })).credentials
         .length,
