@@ -95,79 +95,79 @@ async function newPhone(
   }
 }
 
-for (const spoken of [texts, ar('Dashboard', 8)]) {
-  test(`set up a passkey inside the sign-in on a phone, in ${spoken.language}`, async ({
-    browserProcess,
-    sql,
-  }) => {
-    test.setTimeout(90_000)
-    const open = (options: object) => browserProcess.newContext(options)
-    const { page, close } = await newPhone(open, spoken.language)
-    const authenticator = await addAuthenticator(page)
-    const user = await newUser(sql)
-    await enterPassword(page, user)
-    await expect(heading(page)).toHaveText(spoken.secondFactor.setUp.title)
-    expect(await problemsOf(page)).toEqual([])
-    expect(await keepCookies(page)).not.toContain('session')
+const spoken = ar('Dashboard', 8)
 
-    await button(page, spoken.passkey.create).click()
-    await expect(page.getByText(spoken.passkey.prompt)).toBeVisible()
-    await button(page, spoken.passkey.cancel).click()
-    await authenticator.respond(true)
-    await button(page, spoken.passkey.create).click()
-    await expect(heading(page)).toHaveText(spoken.account.factor.save)
-    expect(await problemsOf(page)).toEqual([])
-    await saveCodes(page, spoken.account.factor)
-    await expect(heading(page)).toHaveText(spoken.home.signedIn)
-    await authenticator.respond(false)
+test('set up a passkey inside the sign-in on a phone, in Arabic', async ({
+  browserProcess,
+  sql,
+}) => {
+  test.setTimeout(90_000)
+  const open = (options: object) => browserProcess.newContext(options)
+  const { page, close } = await newPhone(open, spoken.language)
+  const authenticator = await addAuthenticator(page)
+  const user = await newUser(sql)
+  await enterPassword(page, user)
+  await expect(heading(page)).toHaveText(spoken.secondFactor.setUp.title)
+  expect(await problemsOf(page)).toEqual([])
+  expect(await keepCookies(page)).not.toContain('session')
 
-    await page.context().clearCookies()
-    await enterPassword(page, user)
-    await expect(heading(page)).toHaveText(spoken.secondFactor.title)
-    expect(await problemsOf(page)).toEqual([])
-    await authenticator.respond(true)
-    await button(page, spoken.secondFactor.passkey).click()
-    await expect(heading(page)).toHaveText(spoken.home.signedIn)
-    await close()
-  })
+  await button(page, spoken.passkey.create).click()
+  await expect(page.getByText(spoken.passkey.prompt)).toBeVisible()
+  await button(page, spoken.passkey.cancel).click()
+  await authenticator.respond(true)
+  await button(page, spoken.passkey.create).click()
+  await expect(heading(page)).toHaveText(spoken.account.factor.save)
+  expect(await problemsOf(page)).toEqual([])
+  await saveCodes(page, spoken.account.factor)
+  await expect(heading(page)).toHaveText(spoken.home.signedIn)
+  await authenticator.respond(false)
 
-  test(`set up an authenticator app inside the sign-in on a phone, with a reload, in ${spoken.language}`, async ({
-    browserProcess,
-    sql,
-  }) => {
-    test.setTimeout(90_000)
-    const open = (options: object) => browserProcess.newContext(options)
-    const { page, close } = await newPhone(open, spoken.language)
-    await addAuthenticator(page)
-    await enterPassword(page, await newUser(sql), '&next=/account')
-    await chooseApp(page, spoken.secondFactor.setUp)
-    await expect(
-      page.getByRole('heading', { name: spoken.account.factor.add }),
-    ).toBeFocused()
-    const secret = await readSecret(page)
-    expect(await problemsOf(page)).toEqual([])
+  await page.context().clearCookies()
+  await enterPassword(page, user)
+  await expect(heading(page)).toHaveText(spoken.secondFactor.title)
+  expect(await problemsOf(page)).toEqual([])
+  await authenticator.respond(true)
+  await button(page, spoken.secondFactor.passkey).click()
+  await expect(heading(page)).toHaveText(spoken.home.signedIn)
+  await close()
+})
 
-    await button(page, spoken.secondFactor.setUp.instead).click()
-    await chooseApp(page, spoken.secondFactor.setUp)
-    expect(await readSecret(page)).toBe(secret)
-    await page.reload()
-    expect(await readSecret(page)).toBe(secret)
-    await button(page, spoken.shared.goOn).click()
-    await expect(code(page)).toHaveAccessibleDescription(
-      new RegExp(spoken.secondFactor.empty.code),
-    )
-    await code(page).fill(wrongCode(secret))
-    await code(page).press('Enter')
-    await expect(code(page)).toHaveAccessibleDescription(
-      new RegExp(spoken.secondFactor.issues.code.wrong.slice(0, 10)),
-    )
-    await code(page).fill(totp(secret))
-    await code(page).press('Enter')
-    await saveCodes(page, spoken.account.factor)
-    await expect(page).toHaveURL(`${server.url}/account`)
-    await close()
-  })
-}
+test('set up an authenticator app inside the sign-in on a phone, with a reload, in Arabic', async ({
+  browserProcess,
+  sql,
+}) => {
+  test.setTimeout(90_000)
+  const open = (options: object) => browserProcess.newContext(options)
+  const { page, close } = await newPhone(open, spoken.language)
+  await addAuthenticator(page)
+  await enterPassword(page, await newUser(sql), '&next=/account')
+  await chooseApp(page, spoken.secondFactor.setUp)
+  await expect(
+    page.getByRole('heading', { name: spoken.account.factor.add }),
+  ).toBeFocused()
+  const secret = await readSecret(page)
+  expect(await problemsOf(page)).toEqual([])
+
+  await button(page, spoken.secondFactor.setUp.instead).click()
+  await chooseApp(page, spoken.secondFactor.setUp)
+  expect(await readSecret(page)).toBe(secret)
+  await page.reload()
+  expect(await readSecret(page)).toBe(secret)
+  await button(page, spoken.shared.goOn).click()
+  await expect(code(page)).toHaveAccessibleDescription(
+    new RegExp(spoken.secondFactor.empty.code),
+  )
+  await code(page).fill(wrongCode(secret))
+  await code(page).press('Enter')
+  await expect(code(page)).toHaveAccessibleDescription(
+    new RegExp(spoken.secondFactor.issues.code.wrong.slice(0, 10)),
+  )
+  await code(page).fill(totp(secret))
+  await code(page).press('Enter')
+  await saveCodes(page, spoken.account.factor)
+  await expect(page).toHaveURL(`${server.url}/account`)
+  await close()
+})
 
 test('the set-up follows a reset and an invitation', async ({ page, sql }) => {
   const [invited] = await newUsers(sql, 1)
@@ -198,10 +198,8 @@ test.describe('after a lost answer', () => {
       { times: 1 },
     )
 
-  test('another try sends the same passkey, and says that no codes were shown', async ({
-    page,
-    sql,
-  }) => {
+  /** Sets up a passkey, and loses the response. */
+  async function loseSetUp(page: Page, sql: Sql) {
     const authenticator = await addAuthenticator(page)
     const user = await newUser(sql)
     await enterPassword(page, user)
@@ -209,6 +207,14 @@ test.describe('after a lost answer', () => {
     await authenticator.respond(true)
     await button(page, words.create).click()
     await expect(alert(page)).toContainText(texts.signIn.unknown.body)
+    return { authenticator, user }
+  }
+
+  test('another try sends the same passkey, and says that no codes were shown', async ({
+    page,
+    sql,
+  }) => {
+    const { authenticator } = await loseSetUp(page, sql)
     await button(page, words.create).click()
     await expect(heading(page)).toHaveText(factor.lost)
     expect(await authenticator.count()).toBe(1)
@@ -237,13 +243,7 @@ test.describe('after a lost answer', () => {
     page,
     sql,
   }) => {
-    const authenticator = await addAuthenticator(page)
-    const user = await newUser(sql)
-    await enterPassword(page, user)
-    await lose(page, routes.addPasskey.path)
-    await authenticator.respond(true)
-    await button(page, words.create).click()
-    await expect(alert(page)).toBeVisible()
+    const { authenticator, user } = await loseSetUp(page, sql)
     await authenticator.respond(false)
     await page.reload()
     await expect(page.locator('#email')).toBeVisible()
