@@ -120,13 +120,12 @@ test('the preview shows each email in a language and a scheme', async () => {
     const look = `language=de&scheme=${scheme}`
     return (await fetch(`${url}${createPath(name)}?${look}`)).text()
   }
-  for (const kind of Object.keys(mailKinds)) {
-    for (const scheme of ['light', 'dark']) {
-      const html = await load(`mail: ${kind}`, scheme)
-      expect(html).toContain('lang="de"')
-      expect(html).toContain(`color-scheme:${scheme}`)
-      expect(html).not.toContain('prefers-color-scheme')
-    }
+  for (const [index, kind] of Object.keys(mailKinds).entries()) {
+    const scheme = index % 2 ? 'dark' : 'light'
+    const html = await load(`mail: ${kind}`, scheme)
+    expect(html).toContain('lang="de"')
+    expect(html).toContain(`color-scheme:${scheme}`)
+    expect(html).not.toContain('prefers-color-scheme')
     expect(await load(`mail: ${kind}, text`, 'light')).toMatch(
       /<pre>[^<]+https?:[^<]+Dashboard\nhttp[^\n]+\n<\/pre>$/,
     )
