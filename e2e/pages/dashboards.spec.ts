@@ -3,7 +3,6 @@ import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/dev/provider'
 import * as routes from '../../lib/contract/routes'
 import { complaintsOf, problemsOf } from '../support/browsers/page-checks'
-import { connectSaml, requestIdIn } from '../support/browsers/saml-visitor'
 import { addTestConnection } from '../support/databases/connection'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import { lockRow } from '../support/databases/row-lock'
@@ -17,8 +16,6 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { startSamlPages } from '../support/providers/saml-pages'
-import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Example, startDashboard } from '../support/servers/examples'
 import { preload } from '../support/servers/preload'
@@ -38,8 +35,6 @@ let other: Example
  */
 let late: Example
 let oidc: LocalProvider
-let samlPages: Awaited<ReturnType<typeof startSamlPages>>
-let samlSlug: string
 let withPassword: PasswordUser
 
 const oidcSlug = `dash-${randomBytes(6).toString('hex')}`
@@ -74,17 +69,6 @@ test.beforeAll(async ({ sql }) => {
     secrets: { clientSecret: keepSecret(oidc.clientSecret) },
     provision: true,
   })
-  const saml = await newSamlProvider()
-  samlPages = await startSamlPages((request) => {
-    const relayState = keepSecret(request.searchParams.get('RelayState')!)
-    const email = `ada@${samlSlug}.example.org`
-    const response = keepSecret(
-      saml.respond({ response: true, requestId: requestIdIn(request), email }),
-    )
-    return { acsUrl: saml.settings.acsUrl, response, relayState }
-  })
-  saml.settings.ssoUrl = samlPages.ssoUrl
-  samlSlug = await connectSaml(saml, login.url)
   withPassword = await newPasswordUser(sql, { cost: 4 })
 })
 test.afterAll(async () => {
@@ -93,7 +77,6 @@ test.afterAll(async () => {
     expect(each?.output(), 'no secret').not.toMatch(/[\w-]{43}/)
   }
   await login?.stop()
-  await samlPages?.stop()
   await oidc?.stop()
 })
 test.beforeEach(({ page }) => {
@@ -124,11 +107,6 @@ const ways: Record<
     await enterEmail(page, email)
     await page.getByRole('link', { name: /^Ada / }).click()
     return { email, connection: oidcSlug }
-  },
-  SAML: async (page) => {
-    const email = `ada@${samlSlug}.example.org`
-    await enterEmail(page, email)
-    return { email, connection: samlSlug }
   },
   'a password': async (page) => {
     await signInByPassword(page)

@@ -5,7 +5,7 @@ import { startSamlPages } from '../support/providers/saml-pages'
 import { newSamlProvider } from '../support/providers/saml-provider'
 import { keepSecret } from '../support/secrets'
 
-// e2e/pages/dashboards.spec.ts tests a complete sign-in.
+// e2e/providers/saml.spec.ts tests a complete sign-in.
 
 test('stops a provider that never responds to our request, although its forms contain no cookies', async ({
   page,
