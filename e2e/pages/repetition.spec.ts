@@ -1,5 +1,6 @@
 import type { Page } from 'playwright/test'
 import * as routes from '../../lib/contract/routes'
+import { takeCookies } from '../support/browsers/cookies'
 import { liveSessionsOf } from '../support/databases/account'
 import { newPasswordUser, type PasswordUser } from '../support/databases/password-user'
 import { type FactorUser, newFactorUser, totp } from '../support/databases/second-factor'
@@ -9,9 +10,10 @@ import {
   newCode,
   newPassword,
   newToken,
+  postTo,
   test,
 } from '../support/fixtures'
-import { keepSecret } from '../support/secrets'
+import { keepSecret, newAddress } from '../support/secrets'
 import {
   type DroppingProxy,
   startBehindDroppingProxy,
@@ -47,10 +49,13 @@ async function enterPassword(page: Page, { email, password }: PasswordUser) {
   await button(page, 'Sign in').click()
 }
 
-async function signIn(page: Page, user: PasswordUser): Promise<void> {
-  await page.goto(`${proxy.url}/sign-in?step=password`)
-  await enterPassword(page, user)
-  await expect(heading(page)).toHaveText('You’re signed in')
+/** Signs in without a page. */
+async function signIn(page: Page, { email, password }: PasswordUser): Promise<void> {
+  const headers = { 'X-Forwarded-For': newAddress() }
+  const path = routes.signIn.path
+  const response = await postTo(proxy.url + path, { email, password }, headers)
+  expect(response.status).toBe(200)
+  await takeCookies(page, response, proxy.url)
 }
 
 async function expectRepeated(): Promise<void> {
