@@ -238,13 +238,13 @@ export const products: Record<string, Product> = {
     isTested: null,
     values: [
       ['Redirect URI', 'redirectUri'],
-      ['Initiate login URI, if it asks', 'startUrl'],
+      ['Initiate login URI, only if it demands one', 'startUrl'],
     ],
     steps: [
       'Register a confidential web application that uses the authorization code flow.',
-      'Enter the redirect URI. PKCE, if it asks: S256.',
+      'Enter the redirect URI. Client authentication: client_secret_basic. PKCE, if it asks: S256.',
       'Allow the scopes openid and email, and let your provider send the claim email.',
-      'Assign those who may sign in, yourself included.',
+      'Assign those who may sign in, yourself included, if your product asks for it.',
       'Copy the issuer, the client ID and the client secret.',
     ],
     issuer: 'https://login.example.com',

@@ -89,14 +89,14 @@
     button.removeAttribute('aria-disabled')
     if (!answer) return
 
-    sessionStorage.setItem(notesKey, JSON.stringify(answer.notes ?? []))
+    if (form.dataset.protocol)
+      sessionStorage.setItem(notesKey, ['Saved.', ...answer.notes].join('\n'))
     location.reload()
   }
 
   const showNotes = () => {
-    const notes = JSON.parse(sessionStorage.getItem(notesKey) ?? '[]')
+    show(sessionStorage.getItem(notesKey) ?? '')
     sessionStorage.removeItem(notesKey)
-    if (notes.length > 0) show(notes.join('\n'))
   }
 
   for (const form of document.querySelectorAll('form')) {

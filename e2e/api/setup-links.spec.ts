@@ -388,7 +388,10 @@ const wrongValues: Record<string, [change: object, problem: string]> = {
   'an issuer without metadata': [{ issuer: 'PROVIDER/nothing' }, 'Nothing was saved'],
   'a wrong secret': [{ clientSecret: 'wrong' }, 'rejects the client ID or the client'],
   'no secret': [{ clientSecret: '' }, 'Enter the client secret.'],
-  'no issuer': [{ issuer: '' }, 'The issuer must be a URL'],
+  'no issuer': [
+    { issuer: '', clientId: '' },
+    'The issuer must be a URL that begins with https://.\nThe client ID must have at',
+  ],
   'several tenants of Entra ID': [
     { issuer: 'https://login.microsoftonline.com/common/v2.0' },
     'must contain the ID of your tenant',
@@ -411,12 +414,13 @@ for (const [what, [change, problem]] of Object.entries(wrongValues))
     expect(rows).toEqual([{ kind: 'draft' }])
   })
 
-test('accepts the URL of the metadata as the issuer', async () => {
-  const { slug, administrator } = await begin()
-  const issuer = `${provider.issuer}/.well-known/openid-configuration`
-  expect((await administrator.save({ ...values(), issuer })).status).toBe(200)
-  expect((await find(slug)).settings.issuer).toBe(provider.issuer)
-})
+for (const added of ['/.well-known/openid-configuration', '/'])
+  test(`accepts an issuer with ${added} at its end, and saves it as the provider writes it`, async () => {
+    const { slug, administrator } = await begin()
+    const issuer = provider.issuer + added
+    expect((await administrator.save({ ...values(), issuer })).status).toBe(200)
+    expect((await find(slug)).settings.issuer).toBe(provider.issuer)
+  })
 
 test('keeps the saved secret only for the same client', async () => {
   const { administrator } = await begin()
@@ -424,7 +428,7 @@ test('keeps the saved secret only for the same client', async () => {
   const same = { ...values(), clientSecret: '' }
   expect((await administrator.save(same)).status).toBe(200)
   const other = { ...same, clientId: 'other' }
-  expect(problemIn(await administrator.save(other))).toBe('Enter the client secret.')
+  expect(problemIn(await administrator.save(other))).toContain('has changed')
   const saved = await administrator.saveMetadata(metadataOf(saml))
   expect(problemIn(saved)).toContain('Values for the other protocol')
 })

@@ -18,7 +18,11 @@ export function ssoUrl(
  * https, it must be on this machine too, so that no network is involved.
  */
 export const ProviderUrl = z
-  .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
+  .url({
+    protocol: /^https?$/,
+    error: 'must be a URL that begins with https://',
+    abort: true,
+  })
   .refine(
     (value) =>
       /^https:/i.test(value) ||

@@ -39,7 +39,10 @@ export const OidcSettings = z
   .strictObject({
     kind: z.literal('oidc'),
     issuer,
-    clientId: z.string().min(1).max(255),
+    clientId: z
+      .string()
+      .min(1, 'must have at least one character')
+      .max(255, 'must have at most 255 characters'),
     // allowed tenants of Entra ID, for an issuer that serves several
     tenants: z.array(z.guid()).min(1).optional(),
     /**

@@ -20,7 +20,7 @@ const remedies: Partial<Record<string, string>> = {
   discovery_response: toIssuer,
   discovery_invalid: toIssuer,
   provider_invalid_request:
-    'The provider rejected our request: compare the redirect URI there with ours.',
+    'The provider rejected our request. Its message, if any, is under Received below. Otherwise, compare the redirect URI there with ours.',
   token_invalid_client: toSecret,
   token_unauthorized_client: toSecret,
   token_invalid_request:

@@ -30,9 +30,10 @@ export async function readOidcValues(
   const secrets = await readSecrets(target, settings, entered)
   const { id } = target.connection ?? target.draft
   const encryptedSecrets = await encryptSecrets(secrets, createBinding({ id, settings }))
-  const notes = await probe({ ...createProbed(target), id, settings, encryptedSecrets })
+  const probed = { ...createProbed(target), id, settings, encryptedSecrets }
+  const { issuer, notes } = await probe(probed)
 
-  return { settings, secrets, notes }
+  return { settings: { ...settings, issuer }, secrets, notes }
 }
 
 function readStored({ connection }: Target): OidcSettings | null {
@@ -94,7 +95,12 @@ async function readSecrets(
     stored?.kind === 'oidc' &&
     stored.issuer === settings.issuer &&
     stored.clientId === settings.clientId
-  if (!isSameClient) throw new SetupProblem('Enter the client secret.')
+  if (!isSameClient)
+    throw new SetupProblem(
+      stored
+        ? 'The issuer or the client ID has changed: enter the client secret too.'
+        : 'Enter the client secret.',
+    )
 
   return (await decryptSecrets(connection!)) as { clientSecret: string }
 }
@@ -135,11 +141,22 @@ const remedies: Record<string, string> = {
 
 type Probed = Parameters<typeof probeProvider>[0]
 
-/** Sends test requests, and returns what they show. Throws SetupProblem if they fail. */
-async function probe(connection: Probed): Promise<string[]> {
+/**
+ * Sends test requests. Returns the issuer as the provider writes it, possibly with another
+ * slash at its end, and what the requests show. Throws SetupProblem if they fail.
+ */
+async function probe(connection: Probed): Promise<{ issuer: string; notes: string[] }> {
+  const { settings } = connection
+  const withoutSlash = (issuer: string) => issuer.replace(/\/$/, '')
+
   try {
     const { metadata, outcome } = await probeProvider(connection)
-    return findProblems(connection.settings, metadata, outcome)
+    const isSame = withoutSlash(metadata.issuer) === withoutSlash(settings.issuer)
+
+    return {
+      issuer: isSame ? metadata.issuer : settings.issuer,
+      notes: findProblems(settings, metadata, outcome),
+    }
   } catch (error) {
     if (!(error instanceof SignInRejected)) throw error
 
