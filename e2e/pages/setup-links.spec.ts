@@ -47,6 +47,7 @@ test('an administrator comes from the link to an active connection, on a phone, 
     await page.getByLabel('Client secret').fill(keepSecret(provider.clientSecret))
     await page.getByRole('button', { name: 'Save' }).click()
     await expect(page.getByText('No test has succeeded yet.')).toBeVisible()
+    await expect(page.getByRole('alert')).toHaveText('Saved.')
     expect(await page.content()).not.toContain(provider.clientSecret)
     expect(await problemsOf(page)).toEqual([])
 
