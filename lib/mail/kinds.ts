@@ -152,7 +152,7 @@ export const mailKinds = {
     ...notice,
     link: signInLink,
     texts: ({ emailChanged, changed: { requested } }) => ({ ...emailChanged, requested }),
-    // without the address: whoever reads the old mailbox need not know the new one
+    // without the address: a reader of the old mailbox need not know the new one
     paragraphs: notice.paragraphs.filter((name) => name !== 'account'),
   },
   'operator-sign-in': {
