@@ -7,7 +7,6 @@ import { issueSsoCode } from '../../lib/code/issue'
 import * as routes from '../../lib/contract/routes'
 import { issueResetToken } from '../../lib/password/reset'
 import { closeContext } from './browsers/close-context'
-import type { Tokens } from './databases/account'
 import { documentedFetch } from './documents/documented'
 import { keepSecret, newAddress } from './secrets'
 import {
@@ -243,6 +242,9 @@ async function readOutput({ url, output }: Server): Promise<string> {
   while (!output().includes(marker)) await sleep(1)
   return output()
 }
+
+/** What an exchange returns. */
+export type Tokens = { token: string; refreshToken: string }
 
 type Fixtures = {
   user: User

@@ -2,10 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { hashSecret, newSecret } from '../../../lib/crypto/token'
 import { issueResetToken } from '../../../lib/password/reset'
 import { makeRefreshToken, signSessionToken } from '../../../lib/session/tokens'
-import { exchangePath, newCode, type Post, type Sql, type User } from '../fixtures'
+import {
+  exchangePath,
+  newCode,
+  type Post,
+  type Sql,
+  type Tokens,
+  type User,
+} from '../fixtures'
 import { keepSecret } from '../secrets'
 
-export type Tokens = { token: string; refreshToken: string }
+export type { Tokens }
 
 /** Signs a user in with a new code, and returns the tokens of the session. */
 export async function signInByCode(
