@@ -522,6 +522,8 @@ test.describe('sign-out', () => {
       release()
       await expectSignedOut(page, sql, user, isRenewalFirst ? 1 : 0)
       await expect.poll(() => posts).toHaveLength(1)
+      // A rejected renewal reloads its page.
+      await expect(heading(renewing)).toHaveText(isRenewalFirst ? signedIn : signedOut)
       expect(await sessionStatus(renewing)).toBe(401)
     })
   }
