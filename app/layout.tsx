@@ -2,10 +2,12 @@ import { headers } from 'next/headers'
 import { grounds, surfaces } from '@/lib/brand/accent-color'
 import { brandFiles } from '@/lib/brand/files'
 import { brandStyles } from '@/lib/brand/plain-page'
+import { exchangeSsoCode } from '@/lib/contract/routes'
 import { secretNames } from '@/lib/http/hide-secrets'
 import { env } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
 import { languages, texts } from '@/lib/texts/language'
+import { exchangeHeader } from './_proxy/exchange-header'
 import { Inlined } from './_ui/inlined'
 import { ErrorTexts } from './error'
 
@@ -20,14 +22,16 @@ const themeColors = (['light', 'dark'] as const).flatMap((scheme) => [
  * for every request.
  */
 export default async function Layout({ children }: { children: React.ReactNode }) {
-  const nonce = (await headers()).get('x-nonce') ?? undefined
+  const requestHeaders = await headers()
+  const nonce = requestHeaders.get('x-nonce') ?? undefined
+  const isExchanging = requestHeaders.has(exchangeHeader)
   const { language, direction, app, shared, error, footer } = await texts()
 
   // suppressHydrationWarning is needed because browsers hide nonces from scripts,
   // including React.
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
-      <Head nonce={nonce} />
+      <Head {...{ nonce, isExchanging }} />
       <body>
         <Brand app={app} />
         <main className="card">
@@ -39,7 +43,13 @@ export default async function Layout({ children }: { children: React.ReactNode }
   )
 }
 
-function Head({ nonce }: { nonce: string | undefined }) {
+function Head({
+  nonce,
+  isExchanging,
+}: {
+  nonce: string | undefined
+  isExchanging: boolean
+}) {
   return (
     <head>
       <meta name="color-scheme" content="light dark" />
@@ -54,6 +64,7 @@ function Head({ nonce }: { nonce: string | undefined }) {
         nonce={nonce}
         secrets={secretNames.join(' ')}
         brandStyles={brandStyles()}
+        exchangePath={isExchanging ? exchangeSsoCode.path : null}
       />
       <noscript>
         <style

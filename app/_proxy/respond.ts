@@ -9,6 +9,7 @@ import { browserCookie, readBrowser, readCookie, stepCookie } from '@/lib/sessio
 import { env, sendsMail } from '@/lib/settings/env'
 import { createAskCookie, readAsk } from '@/lib/sso/next-sign-in'
 import { makeContentSecurityPolicy } from './content-security-policy'
+import { exchangeHeader } from './exchange-header'
 import { findPage, hasSessionCookie } from './pages'
 import { reject } from './reject'
 
@@ -65,6 +66,12 @@ async function forwardToPage(
   headers.set('X-Nonce', nonce)
   headers.set('X-Request-Id', requestId)
   headers.set('Content-Security-Policy', policy) // Next.js reads the nonce from this header
+
+  // With an error, the page shows it, and leaves the code alone.
+  const { searchParams } = request.nextUrl
+  headers.delete(exchangeHeader)
+  if (path === '/sso/callback' && !searchParams.has('error'))
+    headers.set(exchangeHeader, 'true')
 
   const url = request.nextUrl.clone()
 

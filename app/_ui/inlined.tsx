@@ -1,5 +1,6 @@
 'use client'
 
+import earlyExchange from './inline/early-exchange.inline.js?raw'
 import earlySubmit from './inline/early-submit.inline.js?raw'
 import keptEmail from './inline/kept-email.inline.js?raw'
 import languageSwitch from './inline/language-switch.inline.js?raw'
@@ -8,24 +9,34 @@ import urlSecrets from './inline/url-secrets.inline.js?raw'
 import pageStyles from './styles.css?raw'
 
 const isServer = typeof window === 'undefined'
-// without comments and indentation, which every page would send
+// only on the server, so that the browser's scripts do not have these texts
 const scripts = isServer
-  ? [urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch]
-      .join('')
-      .replace(/^\s*(?:\/\/.*\s+)*/gm, '')
+  ? compress([urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch])
   : ''
+const exchangeScript = isServer ? compress([earlyExchange]) : ''
 const styles =
   isServer || process.env.NODE_ENV === 'development'
     ? pageStyles.replace(/\/\*.*?\*\/|\s+/gs, ' ')
     : ''
 
-type Properties = { nonce: string | undefined; secrets: string; brandStyles: string }
+/** Leaves out comments and indentation, which every page would send. */
+function compress(texts: string[]): string {
+  return texts.join('').replace(/^\s*(?:\/\/.*\s+)*/gm, '')
+}
+
+type Properties = {
+  nonce: string | undefined
+  secrets: string
+  brandStyles: string
+  /** The path to which the page posts the code of its URL at once. Null on other pages. */
+  exchangePath: string | null
+}
 
 /**
  * The scripts and styles in the head of every page. Imports them: React would send them
  * twice as properties.
  */
-export function Inlined({ nonce, secrets, brandStyles }: Properties) {
+export function Inlined({ nonce, secrets, brandStyles, exchangePath }: Properties) {
   // suppressHydrationWarning is needed because browsers hide nonces from scripts,
   // including React.
   return (
@@ -36,6 +47,14 @@ export function Inlined({ nonce, secrets, brandStyles }: Properties) {
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: scripts }}
       />
+      {exchangePath && (
+        <script
+          nonce={nonce}
+          data-path={exchangePath}
+          suppressHydrationWarning
+          dangerouslySetInnerHTML={{ __html: exchangeScript }}
+        />
+      )}
       <style
         nonce={nonce}
         suppressHydrationWarning

@@ -1,7 +1,7 @@
 import { lifetimes } from '../../lib/contract/lifetimes'
 import { getSession } from '../../lib/contract/routes'
 import { newSecret } from '../../lib/crypto/token'
-import { expect, test } from '../support/fixtures'
+import { exchangePath, expect, test } from '../support/fixtures'
 import { keepSecret, newAddress } from '../support/secrets'
 import { send } from '../support/wire/raw-http'
 
@@ -199,4 +199,19 @@ test('requests from pages of another site do not count against the visitor’s r
       expect(status).toBe(403)
     }
   expect(await remaining()).toContain(';r=1998;')
+})
+
+test('the callback posts its code before the styles, but not on the page of an error', async ({
+  url,
+}) => {
+  const read = async (path: string) => {
+    const response = await fetch(url + path, { headers: { 'X-Exchange': 'true' } })
+    const html = await response.text()
+    return [html.indexOf(`data-path="${exchangePath}"`), html.indexOf('<style')] as const
+  }
+  const [script, styles] = await read('/sso/callback?code=any')
+  expect(script).toBeGreaterThan(0)
+  expect(script).toBeLessThan(styles)
+  for (const path of ['/sso/callback?code=any&error=other', '/', '/sign-in?code=any'])
+    expect((await read(path))[0], path).toBe(-1)
 })

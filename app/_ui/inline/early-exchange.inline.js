@@ -1,30 +1,11 @@
 // @ts-check
-// Posts the code, then opens the destination. Inlined, so that the sign-in does not wait
-// for other scripts.
+// Posts the code. In the head, before the styles, so that a phone sends it before it has
+// read the page. early-leave.inline.js handles the response.
 ;(() => {
-  const lookUpMs = 5_000
   const code = window.urlSecrets?.code
-  const { path, sessionPath, destination } = /** @type {InlineScript} */ (
-    document.currentScript
-  ).dataset
+  const { path } = /** @type {InlineScript} */ (document.currentScript).dataset
 
   if (!code || !navigator.onLine) return
   window.earlyExchange = window.sendJson(path, { code }, window.newKey())
-  window.earlyExchange.response.then(leave).catch(() => {}) // sso-landing.tsx shows the outcome
-
-  /** @param {Response} response */
-  async function leave(response) {
-    // The code was rejected, for example because a second click had used it.
-    if (response.status === 400) window.earlyLookUp = lookUp()
-    const { ok } = await response.clone().json()
-    if (!ok) return
-    document.documentElement.dataset.ready = '' // the page needs no other script
-    location.replace(destination)
-  }
-
-  // Looks up who is signed in.
-  function lookUp() {
-    const signal = window.abortAfter(lookUpMs)
-    return fetch(sessionPath, { cache: 'no-store', signal }).catch(() => null)
-  }
+  window.earlyExchange.response.catch(() => {}) // sso-landing.tsx shows the outcome
 })()

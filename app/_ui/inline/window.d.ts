@@ -9,7 +9,7 @@
 //   submitted-early  a form was submitted before the page was ready   early-submit
 //   stuck            the scripts of the page failed to load           early-submit
 //   outdated         a new version has replaced these scripts         early-submit
-//   ready            React is ready, or nothing needs it         attempts, early-exchange
+//   ready            React is ready, or nothing needs it         attempts, early-leave
 
 /** The script that is running. Its `data-…` attributes are its parameters. */
 type InlineScript = HTMLScriptElement & { dataset: Record<Parameter, string> }

@@ -10,7 +10,7 @@ import { createStartPath } from '@/lib/sso/connection'
 import { readAsk } from '@/lib/sso/next-sign-in'
 import type { Texts } from '@/lib/texts/en'
 import { texts } from '@/lib/texts/language'
-import earlyExchangeScript from '../../_ui/inline/early-exchange.inline.js?raw'
+import earlyLeaveScript from '../../_ui/inline/early-leave.inline.js?raw'
 import { SsoLanding } from './sso-landing'
 
 const icons: Partial<Record<string, IconName>> = {
@@ -64,11 +64,10 @@ function Landing({
     <>
       <script
         nonce={requestHeaders.get('x-nonce') ?? undefined}
-        data-path={paths.exchange}
         data-session-path={paths.session}
         data-destination={destination}
         suppressHydrationWarning
-        dangerouslySetInnerHTML={{ __html: earlyExchangeScript }}
+        dangerouslySetInnerHTML={{ __html: earlyLeaveScript }}
       />
       <NeedsScript
         shared={shared}
