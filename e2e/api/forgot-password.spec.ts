@@ -154,12 +154,13 @@ async function forgotRejected(user: NewUser): Promise<void> {
   smtp.respondWith(() => undefined)
 }
 
-/** Queues emails for new users with these addresses. */
-const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset') =>
+/** Queues emails for new users with these addresses. After attempts, they are not due. */
+const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset', attempts = 0) =>
   to.sql(
     `WITH created AS (INSERT INTO users (email, email_domain) SELECT email, split_part(email, '@', 2) FROM unnest($1::text[]) AS email RETURNING id)
-     INSERT INTO mails (kind, user_id, language) SELECT $2, id, 'en' FROM created`,
-    [emails, kind],
+     INSERT INTO mails (kind, user_id, language, attempts, due_at)
+       SELECT $2, id, 'en', $3::int, now() + $3::int * interval '5 minutes' FROM created`,
+    [emails, kind, attempts],
   )
 
 /**
@@ -753,20 +754,16 @@ test('a reset changes nothing if its notice can’t be stored', async () => {
 })
 
 /** Queues an invitation for a new user. */
-async function inviteNew(): Promise<NewUser> {
+async function inviteNew(attempts = 0): Promise<NewUser> {
   const email = newEmail()
-  await queueMails(database, [email], 'invitation')
+  await queueMails(database, [email], 'invitation', attempts)
   return (
     await database.sql('SELECT id, email FROM users WHERE email = $1', [email])
   )[0] as NewUser
 }
 /** Queues an invitation that is not due, and sends a reset email to the same user. */
 async function inviteThenForgot(): Promise<NewUser> {
-  const user = await inviteNew()
-  await database.sql(
-    `UPDATE mails SET attempts = 1, due_at = now() + interval '5 minutes' WHERE user_id = $1`,
-    [user.id],
-  )
+  const user = await inviteNew(1)
   await forgot(user.email)
   await recordedAsSent(user, 1)
   return user
