@@ -119,7 +119,7 @@ test('a set-up of the second factor', async ({ page, sql }) => {
   await field(page, 'Current password').fill(user.password)
   await button(page, 'Continue').click()
   const secret = keepSecret(
-    (await page.locator('.key code').innerText()).replace(/\s/g, ''),
+    (await page.locator('.key code').textContent())!.replace(/\s/g, ''),
   )
   await loseNext(page, routes.confirmSecondFactor.path)
   await page.locator('#code').fill(totp(secret))

@@ -175,7 +175,7 @@ test('set up, sign in and switch off by keyboard on a phone, in Arabic', async (
   await expect(qr.locator('path')).toHaveAttribute('d', /^M/)
   expect(await readQrCode(page)).toBe(uri)
   expect(scripts(), 'the library for it alone').toBe(before + 1)
-  expect((await page.locator('.key code').innerText()).match(/\w{4}/g)!.join('')).toBe(
+  expect((await page.locator('.key code').textContent())!.match(/\w{4}/g)!.join('')).toBe(
     secret,
   )
   expect(await problemsOf(page)).toEqual([])
@@ -409,7 +409,7 @@ test('renews an expired JWT, and shows what has changed since the page was opene
   await page.waitForURL(`${server.url}/account?change=setUp`)
   await keepCookies(page)
   await send(password(page), user.password)
-  keepSecret((await page.locator('.key code').innerText()).replaceAll(' ', ''))
+  keepSecret((await page.locator('.key code').textContent())!.replaceAll(' ', ''))
   await page.route(
     `**${routes.confirmSecondFactor.path}`,
     respondWith(400, { code: 'CHALLENGE_INVALID' }),
@@ -433,7 +433,7 @@ test('a reload or another tab shows the same secret during the set-up, but anoth
   const user = await newPasswordUser(sql, { cost: 4 })
   const setUpUrl = `${server.url}/account?change=setUp`
   const readKey = async (tab: Page) =>
-    keepSecret((await tab.locator('.key code').innerText()).replaceAll(' ', ''))
+    keepSecret((await tab.locator('.key code').textContent())!.replaceAll(' ', ''))
   await openAccount(page, user)
   await page.goto(setUpUrl)
   await send(password(page), user.password)
@@ -488,5 +488,5 @@ test('says that the page was updated if a script that is loaded later is gone', 
   await expect(password(page)).toBeEditable()
   await send(password(page), user.password)
   await expect(page.locator('.key')).toBeVisible()
-  keepSecret((await page.locator('.key code').innerText()).replaceAll(' ', ''))
+  keepSecret((await page.locator('.key code').textContent())!.replaceAll(' ', ''))
 })
