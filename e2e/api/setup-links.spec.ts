@@ -345,6 +345,28 @@ test('renews the secret of an enabled connection once, and nothing else of it', 
   ])
 })
 
+test('a renewal keeps the issuer as it is stored, because users are linked to it', async () => {
+  const { slug, domain } = await newSetupLink()
+  const issuer = `${provider.issuer}/`
+  const other = `${slug}-stored`
+  await addConnection({
+    slug: other,
+    name: 'Stored',
+    settings: { kind: 'oidc', issuer, clientId: 'the-client' },
+    secrets: { clientSecret },
+    domains: [`other.${domain}`],
+    activate: true,
+    provision: false,
+    listed: false,
+    allowPasswords: false,
+  })
+
+  const { administrator } = await begin({ slug: other, domains: [], mayActivate: true })
+  const renewed = await administrator.save({ protocol: 'oidc', clientSecret })
+  expect(renewed.body.outcome).toBe('renewed')
+  expect((await find(other)).settings.issuer).toBe(issuer)
+})
+
 test('renews SAML only with metadata of the same provider', async () => {
   const { slug, administrator } = await begin()
   await administrator.saveMetadata(metadataOf(saml))

@@ -33,6 +33,9 @@ export async function readOidcValues(
   const probed = { ...createProbed(target), id, settings, encryptedSecrets }
   const { issuer, notes } = await probe(probed)
 
+  // users are linked to the issuer as it is stored
+  if (settings.issuer === stored?.issuer) return { settings, secrets, notes }
+
   return { settings: { ...settings, issuer }, secrets, notes }
 }
 
