@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { plainPage } from '@/lib/brand/plain-page'
-import { errors } from '@/lib/contract/errors'
+import { type ErrorCode, errors } from '@/lib/contract/errors'
 import { listErrors, type Operation, operations } from '@/lib/contract/operations'
 import { errorSchema } from '@/lib/contract/schemas'
 import {
@@ -30,13 +30,16 @@ const groups = tags.map(({ name, description }) => {
   const members = Object.entries<Operation>(operations).filter(isInGroup)
   return { name, description, members: Object.fromEntries(members) }
 })
+const usualErrors = [...new Set(Object.values<Operation>(operations).flatMap(listUsual))]
 const main = `<p>${formatText(info.summary)} For programs: <a href="/openapi.json">/openapi.json</a></p>
 <div class="columns">${renderEach(introduction, (title, text) => `<div><h2>${title}</h2><p>${formatText(text)}</p></div>`)}</div>
 <nav aria-label="Operations">${groups.map(renderGroup).join('\n')}</nav>
 ${groups.map(({ members }) => renderEach(members, renderSection)).join('\n')}
 <section id="errors"><h2>The body of every error</h2>
 <p>${formatText('Only `VALIDATION_ERROR` and `SECOND_FACTOR_INVALID` have `issues`.')}</p>
-${renderBody(errorSchema('VALIDATION_ERROR'), errorExample)}</section>
+${renderBody(errorSchema('VALIDATION_ERROR'), errorExample)}
+<h2>Errors of many operations</h2>
+<dl>${usualErrors.map(renderUsualError).join('\n')}</dl></section>
 <h2>Headers of every response, unless it says otherwise</h2>
 <dl>${usualHeaders.map((name) => renderTerm(formatCode(name), headersByName[name]!.description)).join('')}</dl>`
 
@@ -64,29 +67,58 @@ function renderGroup({ name, description, members }: (typeof groups)[number]): s
 }
 
 function renderSection(id: string, operation: Operation): string {
-  const { method, path, summary, description, session, request, requestExample } =
-    operation
-  const { responses } = paths[path]![method.toLowerCase()]!
+  const { summary, description, session, request, requestExample } = operation
+
   return `<section id="${id}"><h2>${renderLink(id, operation)}</h2>
 <p><strong>${formatText(summary)}</strong> ${formatText(description).replaceAll('\n\n', '</p>\n<p>')}</p>
 ${session ? `<p>The session JWT, as a Bearer token or in the cookie, is ${session}.</p>` : ''}
 ${request ? `<h3>Request body</h3>${renderBody(request, requestExample)}` : ''}
 <h3>Response body</h3>${renderBody(operation.response, operation.responseExample)}
-<h3>Responses</h3><dl>${renderEach(responses, (status, own) => renderResponse(status, own, operation))}</dl></section>`
+<h3>Responses</h3>${renderResponses(operation)}</section>`
+}
+
+function responsesOf({ method, path }: Operation): Record<string, ResponseObject> {
+  return paths[path]![method.toLowerCase()]!.responses
+}
+
+/**
+ * Returns the errors that an operation has because of its kind, such as too many
+ * requests, and whose responses are the usual ones.
+ */
+function listUsual(operation: Operation): ErrorCode[] {
+  const responses = responsesOf(operation)
+  return listErrors(operation).filter(
+    (code) => !operation.errors?.includes(code) && responses[errors[code].status]!.$ref,
+  )
+}
+
+/** Describes the responses of an operation, and links to the usual errors. */
+function renderResponses(operation: Operation): string {
+  const usual = listUsual(operation)
+  const codesOf = (status: string) =>
+    listErrors(operation).filter((code) => errors[code].status === Number(status))
+
+  const described = Object.entries(responsesOf(operation))
+    .map(([status, own]) => ({ status, own, codes: codesOf(status) }))
+    .filter(({ codes }) => !codes.some((code) => usual.includes(code)))
+    .map(({ status, own, codes }) => renderResponse(status, codes, own))
+  const links = usual.map(
+    (code) => `<a href="#${code}">${formatCode(`${errors[code].status} ${code}`)}</a>`,
+  )
+
+  return `<dl>${described.join('\n')}</dl><p>The usual errors: ${links.join(', ')}</p>`
+}
+
+function renderUsualError(code: ErrorCode): string {
+  const { status } = errors[code]
+  return `<div id="${code}">${renderResponse(String(status), [code], {})}</div>`
 }
 
 /**
  * Describes a response: its error codes, when it occurs, and its headers except the usual
  * ones.
  */
-function renderResponse(
-  status: string,
-  own: ResponseObject,
-  operation: Operation,
-): string {
-  const codes = listErrors(operation).filter(
-    (code) => errors[code].status === Number(status),
-  )
+function renderResponse(status: string, codes: ErrorCode[], own: ResponseObject): string {
   const { description, headers = {} } = { ...components.responses[codes[0]!], ...own }
 
   const list = Object.entries(headers)

@@ -43,12 +43,14 @@ test('the API reference describes each operation with its fields, errors and hea
   ).text()
   expect(html).toMatch(/^<!doctype html>\n<html lang="en" dir="ltr">/)
   expect(html).not.toMatch(/<script|undefined|\[object|`/)
+  expect(html, 'comments of the styles').not.toContain('/*')
   expect(html).toContain(
     '<code>sessions[].signedInWith.method</code> string, <code>password | passkey | sso | code | operator</code></dt>',
   )
   expect(html).toContain(
     '<code>refreshToken</code> string, <code>^[\\w-]{48}$</code>, optional</dt>',
   )
+  const [, usualErrors = ''] = html.split('<h2>Errors of many operations</h2>')
   for (const [id, operation] of Object.entries<Operation>(operations)) {
     const [, section = ''] =
       html.match(new RegExp(`<section id="${id}">(.*?)</section>`, 's')) ?? []
@@ -61,16 +63,20 @@ test('the API reference describes each operation with its fields, errors and hea
       expect(section).toMatch(
         new RegExp(`<dt><code>${field}</code> (string|boolean|integer|array of|object)`),
       )
-    for (const code of listErrors(operation))
-      expect(section).toMatch(
+    for (const code of listErrors(operation)) {
+      const isUsual = section.includes(`<a href="#${code}">`)
+      const described = isUsual ? usualErrors : section
+      expect(described, `${id} ${code}`).toMatch(
         new RegExp(
           `<dt><code>${errors[code].status}</code>.* <code>${code}</code>.*</dt><dd>\\w`,
         ),
       )
-    expect(section).toMatch(
-      /<code>RATE_LIMITED<.*<br>Header <code>Retry-After<\/code>: Seconds/,
-    )
+      expect(isUsual && operation.errors?.includes(code), `${id} ${code}`).not.toBe(true)
+    }
   }
+  expect(usualErrors).toMatch(
+    /<div id="RATE_LIMITED">.*<br>Header <code>Retry-After<\/code>: Seconds/,
+  )
 })
 
 test('the API reference begins with three short sections, and groups the operations', async ({

@@ -5,6 +5,8 @@ import { escapeHtml } from './escape-html'
 import { brandFiles, logoHtml } from './files'
 import pageStyles from './plain-page.css.txt?raw' // as .css, Turbopack would make it a style sheet of the app
 
+const commentsAndSpace = /\/\*.*?\*\/|\s+/gs
+
 /** Returns an HTML page with the brand, without React or scripts. `main` is HTML. */
 export function plainPage(
   texts: Texts,
@@ -16,6 +18,7 @@ export function plainPage(
   const { language, direction, app } = texts
   const { logo, logoDark } = brandFiles()
   const name = escapeHtml(app)
+  const css = (pageStyles + moreStyles).replace(commentsAndSpace, ' ')
   const nameWithMark = `<span aria-hidden="true">${escapeHtml([...app][0]!)}</span>${name}`
 
   return `<!doctype html>
@@ -23,7 +26,7 @@ export function plainPage(
 <meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">\
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)} – ${name}</title>
-<style nonce="${nonce}">${brandStyles()}${pageStyles}${moreStyles}</style>
+<style nonce="${nonce}">${brandStyles()}${css}</style>
 <body><header translate="no">${logo ? logoHtml(name, logo, logoDark) : nameWithMark}</header><main><h1>${escapeHtml(title)}</h1>${main}</main>
 </html>
 `

@@ -149,6 +149,7 @@ const moreExamples: Partial<Record<ErrorCode, object>> = {
 }
 
 export type ResponseObject = {
+  $ref?: string
   description?: string
   headers?: Record<string, { $ref?: string; description?: string }>
 }
