@@ -139,7 +139,13 @@ async function openWebKit(width: number): Promise<DebianBrowser> {
   return {
     goTo: (url) => driver.get(url),
     reload: () => driver.navigate().refresh(),
-    goBack: () => driver.navigate().back(),
+    goBack: async () => {
+      // Sometimes, the driver responds before the browser goes back, and never answers a
+      // command that the page which is left has got. The URL does not come from the page.
+      const left = await driver.getCurrentUrl()
+      await driver.navigate().back()
+      await driver.wait(async () => (await driver.getCurrentUrl()) !== left, waitMs)
+    },
     openTab: async () => {
       const previous = await driver.getWindowHandle()
       await driver.switchTo().newWindow('tab')
