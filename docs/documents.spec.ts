@@ -79,7 +79,7 @@ test('every setting in a document exists', () => {
     .join('')
   const known = new Set((environment + example).match(/\b[A-Z][A-Z_]+\b/g))
   const ofPlatforms =
-    /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_ENV|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
+    /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_(ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
   const removed = ['DASHBOARD_CALLBACK_URLS'] // which the changelog names
   const codes = new Set(read('lib/contract/errors.ts').match(/\b[A-Z]+_[A-Z_]+\b/g))
   for (const [document, content] of Object.entries(documents)) {
