@@ -6,7 +6,8 @@ import { exchangeSsoCode } from '@/lib/contract/routes'
 import { secretNames } from '@/lib/http/hide-secrets'
 import { env } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
-import { languages, texts } from '@/lib/texts/language'
+import { languages } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import { exchangeHeader } from './_proxy/exchange-header'
 import { Inlined } from './_ui/inlined'
 import { ErrorTexts } from './error'
@@ -144,7 +145,7 @@ function LanguageList({ language, label }: { language: string; label: string }) 
         defaultValue={language}
         translate="no"
       >
-        {languages().map(([tag, name]) => (
+        {Object.entries(languages).map(([tag, name]) => (
           <option key={tag} value={tag} lang={tag}>
             {name}
           </option>

@@ -1,4 +1,4 @@
-import { texts } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import { Actions, Screen } from './_ui/screen'
 
 export default async function NotFound() {

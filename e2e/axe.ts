@@ -27,7 +27,7 @@ const browser = await chromium.launch({
 let checked = 0
 let problems = 0
 try {
-  const left = languages().flatMap(([language]) =>
+  const left = Object.keys(languages).flatMap((language) =>
     stateNames.map((name) => [language, name] as const),
   )
   const total = left.length

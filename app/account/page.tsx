@@ -15,7 +15,8 @@ import { requirePasskeySession } from '@/lib/session/fresh'
 import { listSessions } from '@/lib/session/list'
 import { env, recordsEvents } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
-import { readLocale, texts } from '@/lib/texts/language'
+import { readLocale } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import {
   AddPasskey,
   prepareRegistration,

@@ -10,7 +10,7 @@ import {
 } from '@/lib/http/next-path'
 import { env, sendsMail } from '@/lib/settings/env'
 import type { Texts } from '@/lib/texts/en'
-import { texts } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import openMailScript from '../_ui/inline/open-mail.inline.js?raw'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'

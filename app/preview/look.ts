@@ -3,26 +3,21 @@ import { languages } from '@/lib/texts/language'
 
 export type Look = ReturnType<typeof readLook>
 
-const schemes = ['system', 'light', 'dark'] as const
-const widths = ['320', '390', '1280'] as const
-
-/**
- * Returns the values of each part of a look. `width` is that of the frames, in pixels. A
- * function, because the build has no settings, which the list of languages needs.
- */
-export function listChoices() {
-  return { scheme: schemes, language: languages().map(([tag]) => tag), width: widths }
-}
+/** The values of each part of a look. `width` is that of the frames, in pixels. */
+export const choices = {
+  scheme: ['system', 'light', 'dark'],
+  language: Object.keys(languages),
+  width: ['320', '390', '1280'],
+} as const
 
 /**
  * Returns the look from the query. A missing or invalid value is replaced by a default.
  */
 export function readLook(searchParams: URLSearchParams) {
-  const { scheme, language, width } = listChoices()
   const look = z.object({
-    scheme: z.enum(scheme).catch('system'),
-    language: z.enum(language).catch('en'),
-    width: z.enum(width).catch('390'),
+    scheme: z.enum(choices.scheme).catch('system'),
+    language: z.enum(choices.language).catch('en'),
+    width: z.enum(choices.width).catch('390'),
   })
 
   return look.parse(Object.fromEntries(searchParams))

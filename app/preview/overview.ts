@@ -3,7 +3,7 @@ import type { Link } from '@/bin/dev/examples'
 import { accentCss } from '@/lib/brand/accent-color'
 import { escapeHtml } from '@/lib/brand/escape-html'
 import { env } from '@/lib/settings/env'
-import { type Look, listChoices } from './look'
+import { choices, type Look } from './look'
 import styles from './overview.css?raw'
 import { createPath } from './states'
 
@@ -38,7 +38,7 @@ function makeLink([name, url, note]: Link): string {
 }
 
 function makeSelect(key: keyof Look, look: Look): string {
-  const options = listChoices()[key].map(
+  const options = choices[key].map(
     (value) => `<option${value === look[key] ? ' selected' : ''}>${value}</option>`,
   )
   return `<label>${key} <select name="${key}">${options.join('')}</select></label>`

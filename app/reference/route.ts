@@ -10,7 +10,7 @@ import {
   type ResponseObject,
   usualHeaders,
 } from '@/lib/http/openapi'
-import { textsIn } from '@/lib/texts/language'
+import { textsIn } from '@/lib/texts/texts'
 import styles from './reference.css.txt?raw'
 
 type Schema = z.core.JSONSchema.BaseSchema

@@ -6,7 +6,7 @@ import { tokenHashHeader } from '@/lib/http/hide-secrets'
 import { findResetLink, type ResetLink } from '@/lib/password/reset'
 import { env } from '@/lib/settings/env'
 import { passwordSignInUrl } from '@/lib/settings/password-sign-in-url'
-import { texts } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import { ResetForm } from './reset-form'
 import { ResetResult } from './reset-result'
 

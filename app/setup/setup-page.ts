@@ -6,7 +6,7 @@ import { env } from '../../lib/settings/env'
 import type { DomainEffect } from '../../lib/sso/setup/apply'
 import type { Target } from '../../lib/sso/setup/target'
 import { ssoUrl } from '../../lib/sso/urls'
-import { textsIn } from '../../lib/texts/language'
+import { textsIn } from '../../lib/texts/texts'
 import { type OurValue, type Product, products, protocolNames } from './products'
 import script from './setup.inline.js?raw'
 

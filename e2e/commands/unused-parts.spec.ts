@@ -48,14 +48,23 @@ async function loadedFiles({ process }: TestServer): Promise<string[]> {
   })
 }
 
-async function loadedLibraries(server: TestServer): Promise<string[]> {
+/** What only pages need. */
+const ofPages = {
+  React: /Minified React error/,
+  texts: /We lost the connection/,
+}
+
+async function loadedLibraries(
+  server: TestServer,
+  searched: Record<string, RegExp> = libraries,
+): Promise<string[]> {
   const files = await loadedFiles(server)
   expect(files.length).toBeGreaterThan(50)
   const texts = files
     .map((file) => (file.startsWith('file:') ? fileURLToPath(file) : file))
     .filter((file) => file.startsWith('/') && existsSync(file))
     .map((file) => readFileSync(file, 'utf8'))
-  return Object.entries(libraries).flatMap(([name, words]) =>
+  return Object.entries(searched).flatMap(([name, words]) =>
     texts.some((text) => words.test(text)) ? name : [],
   )
 }
@@ -108,6 +117,28 @@ test('loads no SSO, email, HTTP, Redis, TOTP, WebAuthn or OpenTelemetry library 
   const entered = await postTo(server.url + routes.signInWithPasskey.path, { credential })
   expect(entered.status).toBe(200)
   expect(await loadedLibraries(server)).toEqual(['otpauth', '@simplewebauthn/server'])
+})
+
+test('loads no texts and no React for an exchange, a refresh, a reset and a sign-in, but for a page', async ({
+  serverWith,
+  user,
+}) => {
+  const server = await serverWith({ ...probe, PASSWORD_SIGN_IN: 'true' })
+  const exchanged = await postTo(server.url + exchangePath, { code: await newCode(user) })
+  const { refreshToken } = exchanged.body
+  const reset = { token: await newToken(user), password: newPassword() }
+  const { email } = user
+  const requests = {
+    [routes.refreshSession.path]: { refreshToken },
+    [resetPath]: reset,
+    [routes.signIn.path]: { email, password: reset.password },
+  }
+  for (const [path, body] of Object.entries(requests))
+    expect((await postTo(server.url + path, body)).status, path).toBe(200)
+  expect(await loadedLibraries(server, ofPages)).toEqual([])
+
+  expect((await server.fetch('/sign-in')).status).toBe(200)
+  expect(await loadedLibraries(server, ofPages)).toEqual(['React', 'texts'])
 })
 
 test('loads the server of Next.js from bin/server.js, which has no schemas', async ({

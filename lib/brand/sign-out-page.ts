@@ -1,5 +1,5 @@
 import type { Texts } from '../texts/en'
-import { textsFor } from '../texts/language'
+import { textsFor } from '../texts/texts'
 import { escapeHtml } from './escape-html'
 import { plainPage } from './plain-page'
 

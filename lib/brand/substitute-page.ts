@@ -1,6 +1,6 @@
 import { signOutOfPages } from '../contract/routes'
-import { textsFor } from '../texts/language'
 import { formatRelativeTime } from '../texts/relative-time'
+import { textsFor } from '../texts/texts'
 import { escapeHtml } from './escape-html'
 import { plainPage } from './plain-page'
 import { formStyles, signOutForm } from './sign-out-page'

@@ -19,7 +19,7 @@ test.each(kinds)(
 )
 
 const cases = kinds.flatMap(([kind]) =>
-  languages().map(([language]) => [kind as MailKindName, language] as const),
+  Object.keys(languages).map((language) => [kind as MailKindName, language] as const),
 )
 test.each(cases)(
   '%s in %s contains all texts, and its link is not broken into lines',

@@ -4,7 +4,6 @@ import { describeCause, log } from '../log/log'
 import { withoutRequestId } from '../log/request-context'
 import { env } from '../settings/env'
 import { type MailKind, mailKinds } from './kinds'
-import { compose } from './messages'
 import { type ClaimedMail, claimMail, finish, postpone, retryLater } from './outbox'
 import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
@@ -102,6 +101,7 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<boolean
       const { link: makeLink, number }: MailKind = mailKinds[kind]
       const link = await makeLink(mail)
       if (link === null) throw new Withdrawn()
+      const { compose } = await import('./messages') // has the texts of all languages
       return compose(mail, link, await number?.(mail))
     }
     await sendMail(address, composeWithLink, withinMs)

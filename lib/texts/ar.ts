@@ -9,19 +9,25 @@ import { divideTime } from './relative-time'
 
 // In the nominative, such as “دقيقتان”, because the texts use “مدة صلاحيته …”, not “لمدة
 // …”.
-const codeLifetime =
-  lifetimes.code === 60 ? 'دقيقة واحدة' : divideTime(lifetimes.code, 'ar')
-const signInLifetime = divideTime(lifetimes.signIn, 'ar')
-const tokenLifetime =
-  lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : divideTime(lifetimes.resetToken, 'ar')
-const invitationLifetime = divideTime(lifetimes.invitation, 'ar')
+const writeDurations = () => ({
+  code: lifetimes.code === 60 ? 'دقيقة واحدة' : divideTime(lifetimes.code, 'ar'),
+  signIn: divideTime(lifetimes.signIn, 'ar'),
+  token:
+    lifetimes.resetToken === 60 * 60
+      ? 'ساعة واحدة'
+      : divideTime(lifetimes.resetToken, 'ar'),
+  invitation: divideTime(lifetimes.invitation, 'ar'),
+})
 
 /** Prevents an inserted name or address from reordering the Arabic text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`
 
-export const ar = (app: string, passwordMinLength: number): Texts => ({
+export const ar = (
+  app: string,
+  passwordMinLength: number,
+  durations = writeDurations(),
+): Texts => ({
   language: 'ar',
-  name: 'العربية',
   direction: 'rtl',
   app,
   shared: {
@@ -160,7 +166,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     used: {
       title: 'عملية تسجيل الدخول هذه غير صالحة',
-      body: `كل عملية تسجيل دخول صالحة لمرة واحدة فقط وفي المتصفح الذي بدأت فيه، ومدة صلاحيتها ${codeLifetime}. لم يتأثر حسابك. إذا كنت قد سجّلت الدخول بالفعل، فيمكنك المتابعة. وإلا، فيُرجى تسجيل الدخول مجددًا.`,
+      body: `كل عملية تسجيل دخول صالحة لمرة واحدة فقط وفي المتصفح الذي بدأت فيه، ومدة صلاحيتها ${durations.code}. لم يتأثر حسابك. إذا كنت قد سجّلت الدخول بالفعل، فيمكنك المتابعة. وإلا، فيُرجى تسجيل الدخول مجددًا.`,
     },
     noCode: {
       title: 'لم نعثر على عملية تسجيل الدخول',
@@ -180,7 +186,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     offline: {
       title: 'لا يوجد اتصال بالإنترنت',
-      body: `لم يُرسَل أي شيء. يُرجى إعادة المحاولة فور عودة الاتصال، فمدة صلاحية عملية تسجيل الدخول هذه ${codeLifetime}. وبعد ذلك، يلزم تسجيل الدخول مجددًا.`,
+      body: `لم يُرسَل أي شيء. يُرجى إعادة المحاولة فور عودة الاتصال، فمدة صلاحية عملية تسجيل الدخول هذه ${durations.code}. وبعد ذلك، يلزم تسجيل الدخول مجددًا.`,
     },
     unknown: {
       title: 'انقطع الاتصال',
@@ -213,7 +219,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       },
       attempt_invalid: {
         title: 'لا يمكن متابعة عملية تسجيل الدخول هذه',
-        body: `كل عملية تسجيل دخول صالحة لمرة واحدة فقط وفي المتصفح الذي بدأت فيه، ومدة صلاحيتها ${signInLifetime}. لم يتأثر حسابك. يُرجى تسجيل الدخول مجددًا.`,
+        body: `كل عملية تسجيل دخول صالحة لمرة واحدة فقط وفي المتصفح الذي بدأت فيه، ومدة صلاحيتها ${durations.signIn}. لم يتأثر حسابك. يُرجى تسجيل الدخول مجددًا.`,
       },
       response_invalid: {
         title: 'تعذّر التحقق من تسجيل الدخول',
@@ -361,7 +367,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     sent: {
       title: 'يُرجى تفقّد بريدك الإلكتروني',
-      body: `أرسلنا رابطًا إلى ${isolated('{email}')}، إذا كان مرتبطًا بحساب. الرابط صالح لمرة واحدة فقط، ومدة صلاحيته ${tokenLifetime}. ولا يعمل إلا أحدث رابط.`,
+      body: `أرسلنا رابطًا إلى ${isolated('{email}')}، إذا كان مرتبطًا بحساب. الرابط صالح لمرة واحدة فقط، ومدة صلاحيته ${durations.token}. ولا يعمل إلا أحدث رابط.`,
       address: 'العنوان الذي أدخلته',
       missing:
         'إذا لم تصل الرسالة خلال بضع دقائق، فيُرجى البحث في مجلد الرسائل غير المرغوب فيها والتحقق من العنوان، ثم إعادة الطلب.',
@@ -382,7 +388,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       title: 'اختيار كلمة مرور جديدة',
       body: `يمكنك اختيار كلمة مرور جديدة لحسابك في ${isolated(app)} عبر هذا الرابط.`,
       button: 'اختيار كلمة مرور جديدة',
-      expiry: `الرابط صالح لمرة واحدة فقط، ومدة صلاحيته ${tokenLifetime} من وقت إرسال هذه الرسالة. ولا يعمل إلا أحدث رابط.`,
+      expiry: `الرابط صالح لمرة واحدة فقط، ومدة صلاحيته ${durations.token} من وقت إرسال هذه الرسالة. ولا يعمل إلا أحدث رابط.`,
       requested: {
         plain: 'بتاريخ {when}، تم طلب هذا الرابط.',
         fromDevice: `بتاريخ {when}، تم طلب هذا الرابط باستخدام ${isolated('{device}')}.`,
@@ -411,7 +417,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       password: {
         body: `حسابك في ${isolated(app)} جاهز. يمكنك اختيار كلمة مرور له عبر هذا الرابط.`,
         button: 'اختيار كلمة مرور',
-        expiry: `الرابط صالح لمرة واحدة فقط، ومدة صلاحيته ${invitationLifetime} من وقت إرسال هذه الرسالة. ولا يعمل إلا أحدث رابط.`,
+        expiry: `الرابط صالح لمرة واحدة فقط، ومدة صلاحيته ${durations.invitation} من وقت إرسال هذه الرسالة. ولا يعمل إلا أحدث رابط.`,
       },
       sso: {
         body: `حسابك في ${isolated(app)} جاهز. يُرجى تسجيل الدخول عبر مؤسستك بهذا العنوان.`,

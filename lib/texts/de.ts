@@ -7,15 +7,19 @@ import {
 import type { Texts } from './en'
 import { divideTime } from './relative-time'
 
-const codeLifetime =
-  lifetimes.code === 60 ? 'eine Minute' : divideTime(lifetimes.code, 'de')
-const signInLifetime = divideTime(lifetimes.signIn, 'de')
-const tokenLifetime = divideTime(lifetimes.resetToken, 'de')
-const invitationLifetime = divideTime(lifetimes.invitation, 'de')
+const writeDurations = () => ({
+  code: lifetimes.code === 60 ? 'eine Minute' : divideTime(lifetimes.code, 'de'),
+  signIn: divideTime(lifetimes.signIn, 'de'),
+  token: divideTime(lifetimes.resetToken, 'de'),
+  invitation: divideTime(lifetimes.invitation, 'de'),
+})
 
-export const de = (app: string, passwordMinLength: number): Texts => ({
+export const de = (
+  app: string,
+  passwordMinLength: number,
+  durations = writeDurations(),
+): Texts => ({
   language: 'de',
-  name: 'Deutsch',
   direction: 'ltr',
   app,
   shared: {
@@ -155,7 +159,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     used: {
       title: 'Dieser Anmeldevorgang ist nicht gültig',
-      body: `Jeder Anmeldevorgang ist nur einmal, nur ${codeLifetime} lang und nur in dem Browser gültig, in dem Sie ihn begonnen haben. Mit Ihrem Konto ist alles in Ordnung. Wenn Sie bereits angemeldet sind, wählen Sie „Weiter“. Andernfalls melden Sie sich erneut an.`,
+      body: `Jeder Anmeldevorgang ist nur einmal, nur ${durations.code} lang und nur in dem Browser gültig, in dem Sie ihn begonnen haben. Mit Ihrem Konto ist alles in Ordnung. Wenn Sie bereits angemeldet sind, wählen Sie „Weiter“. Andernfalls melden Sie sich erneut an.`,
     },
     noCode: {
       title: 'Wir konnten Ihre Anmeldung nicht finden',
@@ -175,7 +179,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     offline: {
       title: 'Sie sind offline',
-      body: `Es wurde nichts gesendet. Stellen Sie die Verbindung wieder her und versuchen Sie es erneut. Dafür haben Sie ${codeLifetime} Zeit, danach müssen Sie sich erneut anmelden.`,
+      body: `Es wurde nichts gesendet. Stellen Sie die Verbindung wieder her und versuchen Sie es erneut. Dafür haben Sie ${durations.code} Zeit, danach müssen Sie sich erneut anmelden.`,
     },
     unknown: {
       title: 'Die Verbindung wurde unterbrochen',
@@ -208,7 +212,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       },
       attempt_invalid: {
         title: 'Dieser Anmeldevorgang kann nicht fortgesetzt werden',
-        body: `Jeder Anmeldevorgang ist nur einmal, nur ${signInLifetime} lang und nur in dem Browser gültig, in dem Sie ihn begonnen haben. Mit Ihrem Konto ist alles in Ordnung. Melden Sie sich erneut an.`,
+        body: `Jeder Anmeldevorgang ist nur einmal, nur ${durations.signIn} lang und nur in dem Browser gültig, in dem Sie ihn begonnen haben. Mit Ihrem Konto ist alles in Ordnung. Melden Sie sich erneut an.`,
       },
       response_invalid: {
         title: 'Wir konnten Ihre Anmeldung nicht überprüfen',
@@ -358,7 +362,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     sent: {
       title: 'Sehen Sie in Ihr Postfach',
-      body: `Wir haben einen Link an {email} gesendet, sofern es dazu ein Konto gibt. Der Link gilt nur einmal und nur ${tokenLifetime} lang. Nur der neueste Link ist gültig.`,
+      body: `Wir haben einen Link an {email} gesendet, sofern es dazu ein Konto gibt. Der Link gilt nur einmal und nur ${durations.token} lang. Nur der neueste Link ist gültig.`,
       address: 'die eingegebene Adresse',
       missing:
         'Ist nach einigen Minuten nichts angekommen? Sehen Sie im Spam-Ordner nach, prüfen Sie die E‑Mail-Adresse und fordern Sie den Link dann erneut an.',
@@ -377,7 +381,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       title: 'Neues Passwort wählen',
       body: `Mit diesem Link können Sie ein neues Passwort für Ihr Konto bei ${app} wählen.`,
       button: 'Neues Passwort wählen',
-      expiry: `Der Link gilt nur einmal und ab dem Versand dieser E‑Mail nur ${tokenLifetime} lang. Nur der neueste Link ist gültig.`,
+      expiry: `Der Link gilt nur einmal und ab dem Versand dieser E‑Mail nur ${durations.token} lang. Nur der neueste Link ist gültig.`,
       requested: {
         plain: 'Angefordert am {when}.',
         fromDevice: 'Angefordert am {when} mit {device}.',
@@ -408,7 +412,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       password: {
         body: `Ihr Konto bei ${app} ist bereit. Wählen Sie mit diesem Link ein Passwort dafür.`,
         button: 'Passwort wählen',
-        expiry: `Der Link gilt nur einmal und ab dem Versand dieser E‑Mail nur ${invitationLifetime} lang. Nur der neueste Link ist gültig.`,
+        expiry: `Der Link gilt nur einmal und ab dem Versand dieser E‑Mail nur ${durations.invitation} lang. Nur der neueste Link ist gültig.`,
       },
       sso: {
         body: `Ihr Konto bei ${app} ist bereit. Melden Sie sich mit dieser Adresse über Ihre Organisation an.`,

@@ -7,16 +7,21 @@ import {
 import type { PasswordIssueCode } from '../contract/schemas'
 import { divideTime } from './relative-time'
 
-const codeLifetime =
-  lifetimes.code === 60 ? 'one minute' : divideTime(lifetimes.code, 'en')
-const signInLifetime = divideTime(lifetimes.signIn, 'en')
-const tokenLifetime = divideTime(lifetimes.resetToken, 'en')
-const invitationLifetime = divideTime(lifetimes.invitation, 'en')
+// Not at the start, because the first formatter of a language takes milliseconds.
+const writeDurations = () => ({
+  code: lifetimes.code === 60 ? 'one minute' : divideTime(lifetimes.code, 'en'),
+  signIn: divideTime(lifetimes.signIn, 'en'),
+  token: divideTime(lifetimes.resetToken, 'en'),
+  invitation: divideTime(lifetimes.invitation, 'en'),
+})
 
 /** All texts of the pages. Every other language has the same keys (see `Texts`). */
-export const en = (app: string, passwordMinLength: number) => ({
+export const en = (
+  app: string,
+  passwordMinLength: number,
+  durations = writeDurations(),
+) => ({
   language: 'en',
-  name: 'English',
   direction: 'ltr',
   app,
   shared: {
@@ -154,7 +159,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     used: {
       title: 'This sign-in isn’t valid',
-      body: `Each sign-in works once, for ${codeLifetime}, in the browser where you started it. Your account is fine. If you’re already signed in, continue. Otherwise, sign in again.`,
+      body: `Each sign-in works once, for ${durations.code}, in the browser where you started it. Your account is fine. If you’re already signed in, continue. Otherwise, sign in again.`,
     },
     noCode: {
       title: 'We couldn’t find your sign-in',
@@ -174,7 +179,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     offline: {
       title: 'You’re offline',
-      body: `Nothing was sent. Reconnect and try again within ${codeLifetime}, or sign in again.`,
+      body: `Nothing was sent. Reconnect and try again within ${durations.code}, or sign in again.`,
     },
     unknown: {
       title: 'We lost the connection',
@@ -207,7 +212,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       },
       attempt_invalid: {
         title: 'This sign-in can’t be continued',
-        body: `Each sign-in works once, for ${signInLifetime}, in the browser where you started it. Your account is fine. Sign in again.`,
+        body: `Each sign-in works once, for ${durations.signIn}, in the browser where you started it. Your account is fine. Sign in again.`,
       },
       response_invalid: {
         title: 'We couldn’t verify your sign-in',
@@ -355,7 +360,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     sent: {
       title: 'Check your email',
-      body: `We’ve sent a link to {email}, if it has an account. The link works once, for ${tokenLifetime}. Only the newest link works.`,
+      body: `We’ve sent a link to {email}, if it has an account. The link works once, for ${durations.token}. Only the newest link works.`,
       address: 'the address that you entered',
       missing:
         'Nothing there after a few minutes? Look in your spam folder, check the address, then ask again.',
@@ -374,7 +379,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'Choose a new password',
       body: `You can choose a new password for your ${app} account with this link.`,
       button: 'Choose a new password',
-      expiry: `The link works once, for ${tokenLifetime} from when this email was sent. Only the newest link works.`,
+      expiry: `The link works once, for ${durations.token} from when this email was sent. Only the newest link works.`,
       requested: {
         plain: 'Requested on {when}.',
         fromDevice: 'Requested on {when}, from {device}.',
@@ -403,7 +408,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       password: {
         body: `Your ${app} account is ready. Choose a password for it with this link.`,
         button: 'Choose a password',
-        expiry: `The link works once, for ${invitationLifetime} from when this email was sent. Only the newest link works.`,
+        expiry: `The link works once, for ${durations.invitation} from when this email was sent. Only the newest link works.`,
       },
       sso: {
         body: `Your ${app} account is ready. Sign in through your organization, with this address.`,

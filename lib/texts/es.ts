@@ -7,15 +7,19 @@ import {
 import type { Texts } from './en'
 import { divideTime } from './relative-time'
 
-const codeLifetime =
-  lifetimes.code === 60 ? 'un minuto' : divideTime(lifetimes.code, 'es')
-const signInLifetime = divideTime(lifetimes.signIn, 'es')
-const tokenLifetime = divideTime(lifetimes.resetToken, 'es')
-const invitationLifetime = divideTime(lifetimes.invitation, 'es')
+const writeDurations = () => ({
+  code: lifetimes.code === 60 ? 'un minuto' : divideTime(lifetimes.code, 'es'),
+  signIn: divideTime(lifetimes.signIn, 'es'),
+  token: divideTime(lifetimes.resetToken, 'es'),
+  invitation: divideTime(lifetimes.invitation, 'es'),
+})
 
-export const es = (app: string, passwordMinLength: number): Texts => ({
+export const es = (
+  app: string,
+  passwordMinLength: number,
+  durations = writeDurations(),
+): Texts => ({
   language: 'es',
-  name: 'Español',
   direction: 'ltr',
   app,
   shared: {
@@ -155,7 +159,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     used: {
       title: 'Este inicio de sesión no es válido',
-      body: `Cada inicio de sesión sirve una sola vez, caduca al cabo de ${codeLifetime} y solo funciona en el navegador donde lo empezó. No hay ningún problema con su cuenta. Si su sesión ya está abierta, seleccione «Continuar». Si no, vuelva a iniciar sesión.`,
+      body: `Cada inicio de sesión sirve una sola vez, caduca al cabo de ${durations.code} y solo funciona en el navegador donde lo empezó. No hay ningún problema con su cuenta. Si su sesión ya está abierta, seleccione «Continuar». Si no, vuelva a iniciar sesión.`,
     },
     noCode: {
       title: 'No hemos encontrado su inicio de sesión',
@@ -175,7 +179,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     offline: {
       title: 'No hay conexión a internet',
-      body: `No se ha enviado nada. Recupere la conexión e inténtelo de nuevo en menos de ${codeLifetime}. Si tarda más, vuelva a iniciar sesión.`,
+      body: `No se ha enviado nada. Recupere la conexión e inténtelo de nuevo en menos de ${durations.code}. Si tarda más, vuelva a iniciar sesión.`,
     },
     unknown: {
       title: 'Se ha perdido la conexión',
@@ -208,7 +212,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       },
       attempt_invalid: {
         title: 'No se puede continuar con este inicio de sesión',
-        body: `Cada inicio de sesión sirve una sola vez, caduca al cabo de ${signInLifetime} y solo funciona en el navegador donde lo empezó. No hay ningún problema con su cuenta. Vuelva a iniciar sesión.`,
+        body: `Cada inicio de sesión sirve una sola vez, caduca al cabo de ${durations.signIn} y solo funciona en el navegador donde lo empezó. No hay ningún problema con su cuenta. Vuelva a iniciar sesión.`,
       },
       response_invalid: {
         title: 'No se ha podido verificar su inicio de sesión',
@@ -357,7 +361,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     sent: {
       title: 'Revise su correo electrónico',
-      body: `Hemos enviado un enlace a {email}, si tiene una cuenta. El enlace se puede usar una sola vez y caduca al cabo de ${tokenLifetime}. Solo es válido el más reciente.`,
+      body: `Hemos enviado un enlace a {email}, si tiene una cuenta. El enlace se puede usar una sola vez y caduca al cabo de ${durations.token}. Solo es válido el más reciente.`,
       address: 'la dirección que ha escrito',
       missing:
         '¿No ha recibido nada al cabo de unos minutos? Revise la carpeta de correo no deseado (spam), compruebe la dirección y pida otro enlace.',
@@ -376,7 +380,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       title: 'Elija una contraseña nueva',
       body: `Con este enlace puede elegir una contraseña nueva para su cuenta de ${app}.`,
       button: 'Elegir una contraseña nueva',
-      expiry: `El enlace se puede usar una sola vez y caduca ${tokenLifetime} después del envío de este correo. Solo es válido el enlace más reciente.`,
+      expiry: `El enlace se puede usar una sola vez y caduca ${durations.token} después del envío de este correo. Solo es válido el enlace más reciente.`,
       requested: {
         plain: 'Este enlace se pidió el {when}.',
         fromDevice: 'Este enlace se pidió el {when}, desde {device}.',
@@ -405,7 +409,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       password: {
         body: `Su cuenta de ${app} está lista. Con este enlace puede elegir su contraseña.`,
         button: 'Elegir una contraseña',
-        expiry: `El enlace se puede usar una sola vez y caduca ${invitationLifetime} después del envío de este correo. Solo es válido el enlace más reciente.`,
+        expiry: `El enlace se puede usar una sola vez y caduca ${durations.invitation} después del envío de este correo. Solo es válido el enlace más reciente.`,
       },
       sso: {
         body: `Su cuenta de ${app} está lista. Inicie sesión a través de su organización con esta dirección.`,

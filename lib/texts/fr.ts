@@ -7,15 +7,19 @@ import {
 import type { Texts } from './en'
 import { divideTime } from './relative-time'
 
-const codeLifetime =
-  lifetimes.code === 60 ? 'une minute' : divideTime(lifetimes.code, 'fr')
-const signInLifetime = divideTime(lifetimes.signIn, 'fr')
-const tokenLifetime = divideTime(lifetimes.resetToken, 'fr')
-const invitationLifetime = divideTime(lifetimes.invitation, 'fr')
+const writeDurations = () => ({
+  code: lifetimes.code === 60 ? 'une minute' : divideTime(lifetimes.code, 'fr'),
+  signIn: divideTime(lifetimes.signIn, 'fr'),
+  token: divideTime(lifetimes.resetToken, 'fr'),
+  invitation: divideTime(lifetimes.invitation, 'fr'),
+})
 
-export const fr = (app: string, passwordMinLength: number): Texts => ({
+export const fr = (
+  app: string,
+  passwordMinLength: number,
+  durations = writeDurations(),
+): Texts => ({
   language: 'fr',
-  name: 'Français',
   direction: 'ltr',
   app,
   shared: {
@@ -154,7 +158,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     used: {
       title: 'Cette tentative de connexion n’est pas valable',
-      body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${codeLifetime}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Si votre session est déjà ouverte, choisissez « Continuer ». Sinon, connectez-vous à nouveau.`,
+      body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${durations.code}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Si votre session est déjà ouverte, choisissez « Continuer ». Sinon, connectez-vous à nouveau.`,
     },
     noCode: {
       title: 'Aucune tentative de connexion en cours',
@@ -174,7 +178,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     offline: {
       title: 'Vous êtes hors ligne',
-      body: `Rien n’a été envoyé. Vous avez ${codeLifetime} pour rétablir votre accès à Internet et réessayer. Passé ce délai, connectez-vous à nouveau.`,
+      body: `Rien n’a été envoyé. Vous avez ${durations.code} pour rétablir votre accès à Internet et réessayer. Passé ce délai, connectez-vous à nouveau.`,
     },
     unknown: {
       title: 'La connexion réseau a été interrompue',
@@ -207,7 +211,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       },
       attempt_invalid: {
         title: 'Impossible de poursuivre cette tentative de connexion',
-        body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${signInLifetime}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Connectez-vous à nouveau.`,
+        body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${durations.signIn}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Connectez-vous à nouveau.`,
       },
       response_invalid: {
         title: 'Nous n’avons pas pu vérifier votre connexion',
@@ -357,7 +361,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     sent: {
       title: 'Consultez vos e‑mails',
-      body: `Nous avons envoyé un lien à {email}, si un compte y correspond. Il n’est valable qu’une seule fois, pendant ${tokenLifetime}. Seul le lien le plus récent fonctionne.`,
+      body: `Nous avons envoyé un lien à {email}, si un compte y correspond. Il n’est valable qu’une seule fois, pendant ${durations.token}. Seul le lien le plus récent fonctionne.`,
       address: 'l’adresse saisie',
       missing:
         'Rien reçu au bout de quelques minutes ? Regardez dans vos courriers indésirables, vérifiez l’adresse, puis refaites la demande.',
@@ -376,7 +380,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       title: 'Choisissez un nouveau mot de passe',
       body: `Ce lien vous permet de choisir un nouveau mot de passe pour votre compte ${app}.`,
       button: 'Choisir un nouveau mot de passe',
-      expiry: `Le lien n’est valable qu’une seule fois, pendant ${tokenLifetime} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
+      expiry: `Le lien n’est valable qu’une seule fois, pendant ${durations.token} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
       requested: {
         plain: 'Demande effectuée le {when}.',
         fromDevice: 'Demande effectuée le {when}, depuis {device}.',
@@ -407,7 +411,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       password: {
         body: `Votre compte ${app} est prêt. Ce lien vous permet de choisir votre mot de passe.`,
         button: 'Choisir un mot de passe',
-        expiry: `Le lien n’est valable qu’une seule fois, pendant ${invitationLifetime} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
+        expiry: `Le lien n’est valable qu’une seule fois, pendant ${durations.invitation} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
       },
       sso: {
         body: `Votre compte ${app} est prêt. Connectez-vous via votre organisation avec cette adresse.`,

@@ -1,38 +1,22 @@
-import { headers } from 'next/headers'
-import { env } from '../settings/env'
-import { ar } from './ar'
-import { de } from './de'
-import { en, type Texts } from './en'
-import { es } from './es'
-import { fr } from './fr'
-
 /**
- * To add a language, add a file in texts/, its tag here, and a block in crash-texts.json
- * and in weakness-texts.json.
+ * The tag of each language, and its name in that language. To add one, add it here, a file
+ * in texts/, its line in texts.ts, and a block in crash-texts.json and in
+ * weakness-texts.json.
  */
-const languageTexts = { en, de, fr, es, ar }
+export const languages = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+  ar: 'العربية',
+}
 
-type Language = keyof typeof languageTexts
-
-const isLanguage = (tag: string): tag is Language => Object.hasOwn(languageTexts, tag)
-
-const made: Partial<Record<Language, Texts>> = {} // created once per language
+export type Language = keyof typeof languages
 
 const maxHeaderLength = 512 // more than browsers send; the rest is ignored
 
-/** Returns the tag of each language and its name in that language, for a list. */
-export function languages(): [tag: string, name: string][] {
-  return Object.keys(languageTexts).map((tag) => [tag, textsIn(tag).name])
-}
-
-/** Returns the texts of the pages in the language of the current request. */
-export async function texts(): Promise<Texts> {
-  return textsFor(await headers())
-}
-
-/** Returns the texts of the pages in the best language for the headers of a request. */
-export function textsFor(requestHeaders: Headers): Texts {
-  return textsIn(chooseLanguage(requestHeaders))
+export function isLanguage(tag: string): tag is Language {
+  return Object.hasOwn(languages, tag)
 }
 
 /**
@@ -57,15 +41,6 @@ export function readLocale(requestHeaders: Headers): string {
   return (
     new RegExp(`\\b${language}-(?:[a-z]{2}|\\d{3})\\b`, 'i').exec(header)?.[0] ?? language
   )
-}
-
-/**
- * Returns the texts in a language, or in English if the language is no longer supported.
- */
-export function textsIn(language: string): Texts {
-  const tag = isLanguage(language) ? language : 'en'
-  made[tag] ??= languageTexts[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
-  return made[tag]
 }
 
 /**

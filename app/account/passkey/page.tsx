@@ -5,7 +5,7 @@ import { nextDestination } from '@/lib/http/next-path'
 import { readCookie } from '@/lib/session/cookie'
 import { findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
-import { texts } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import refusalScript from '../../_ui/inline/passkey-refusal.inline.js?raw'
 import { AddPasskey, prepareRegistration } from '../add-passkey'
 

@@ -1,6 +1,6 @@
 import { env } from '@/lib/settings/env'
 import { passwordSignInUrl } from '@/lib/settings/password-sign-in-url'
-import { texts } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import { ResetResult } from '../reset-result'
 
 /** What a reload shows after the password was changed. */

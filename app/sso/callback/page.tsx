@@ -9,7 +9,7 @@ import { env } from '@/lib/settings/env'
 import { createStartPath } from '@/lib/sso/connection'
 import { readAsk } from '@/lib/sso/next-sign-in'
 import type { Texts } from '@/lib/texts/en'
-import { texts } from '@/lib/texts/language'
+import { texts } from '@/lib/texts/page-texts'
 import earlyLeaveScript from '../../_ui/inline/early-leave.inline.js?raw'
 import { SsoLanding } from './sso-landing'
 

@@ -9,7 +9,7 @@ import { env } from '../../../lib/settings/env'
 import { languages } from '../../../lib/texts/language'
 
 const [recipient, ...chosen] = process.argv.slice(2)
-const tags = chosen.length > 0 ? chosen : languages().map(([tag]) => tag)
+const tags = chosen.length > 0 ? chosen : Object.keys(languages)
 const names: string[] = []
 
 async function send(name: string, composed: ReturnType<typeof compose>): Promise<void> {

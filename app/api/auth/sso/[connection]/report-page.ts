@@ -11,7 +11,7 @@ import { explainCheck } from '@/lib/sso/check-meanings'
 import { advice } from '@/lib/sso/rejection'
 import { explainToHolder, showsWorking } from '@/lib/sso/setup/check-meanings'
 import type { Report } from '@/lib/sso/test-sign-in'
-import { textsIn } from '@/lib/texts/language'
+import { textsIn } from '@/lib/texts/texts'
 
 const maxValues = 100
 const noticeableSeconds = 60
