@@ -1,5 +1,5 @@
 import { type NextRequest, NextResponse } from 'next/server'
-import { substitutePage } from '@/lib/brand/substitute-page'
+import type { SubstituteName } from '@/lib/brand/substitute-page'
 import type { Check } from '@/lib/contract/checks'
 import { readRetrySeconds } from '@/lib/database/errors'
 import { readAddress } from '@/lib/http/address'
@@ -22,13 +22,13 @@ export async function reject(
 
   const { allowed, resetSeconds } = await countRequest(readAddress(headers, env()))
   if (!allowed) {
-    const html = substitutePage('rateLimitedPage', headers, nonce, resetSeconds)
+    const html = await writePage('rateLimitedPage', headers, nonce, resetSeconds)
     const line = { method, status: 429, check: 'client_requests' } as const
     return substitute(html, 'RATE_LIMITED', line, resetSeconds)
   }
 
   if (path === '/long-url') {
-    const html = substitutePage('longUrlPage', headers, nonce)
+    const html = await writePage('longUrlPage', headers, nonce)
     const line = { method, status: 414, check: 'url_too_long' } as const
     return substitute(html, 'url_too_long', line)
   }
@@ -66,10 +66,21 @@ async function rejectWithoutDatabase(
     await lookUpInTime(findUnready())
     return null
   } catch (error) {
-    const html = substitutePage('unavailablePage', headers, nonce)
+    const html = await writePage('unavailablePage', headers, nonce)
     const line = { method, status: 503, cause: describeCause(error) }
     return substitute(html, 'SERVICE_UNAVAILABLE', line, readRetrySeconds(error))
   }
+}
+
+/** Returns the HTML of a page. Its code has the texts of all languages. */
+async function writePage(
+  name: SubstituteName,
+  headers: Headers,
+  nonce: string,
+  resetSeconds?: number,
+): Promise<string> {
+  const { substitutePage } = await import('@/lib/brand/substitute-page')
+  return substitutePage(name, headers, nonce, resetSeconds)
 }
 
 type Line = { method: string; status: number; check?: Check; cause?: object }

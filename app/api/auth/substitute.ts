@@ -1,20 +1,31 @@
 import { randomBytes } from 'node:crypto'
-import { substitutePage } from '@/lib/brand/substitute-page'
 import { readRetrySeconds } from '@/lib/database/errors'
 
-/** Returns a page that says why a request cannot be answered. */
-export function showSubstitute(
-  name: 'authorizePage' | 'unavailablePage',
-  status: 400 | 503,
+/**
+ * Returns a page that says why a request cannot be answered. `formTargets` as in
+ * `showPlainPage`.
+ */
+export async function showSubstitute(
+  name: 'authorizePage' | 'unavailablePage' | 'singleLogoutPage',
+  status: 200 | 400 | 503,
   headers: Headers,
-): Response {
+  formTargets?: string[],
+): Promise<Response> {
+  // only here, because it has the texts of all languages
+  const { substitutePage } = await import('@/lib/brand/substitute-page')
+
   const nonce = randomBytes(16).toString('base64')
-  return showPlainPage(substitutePage(name, headers, nonce), nonce, status)
+  const html = substitutePage(name, headers, nonce)
+
+  return showPlainPage(html, nonce, status, formTargets)
 }
 
 /** Returns a page that says that the request can be repeated after an error. */
-export function showUnavailable(error: unknown, headers: Headers): Response {
-  const page = showSubstitute('unavailablePage', 503, headers)
+export async function showUnavailable(
+  error: unknown,
+  headers: Headers,
+): Promise<Response> {
+  const page = await showSubstitute('unavailablePage', 503, headers)
   page.headers.set('Retry-After', String(readRetrySeconds(error)))
   return page
 }

@@ -209,7 +209,7 @@ function callbackUrl(
 }
 
 /** Responds to a request for which a redirect to the client is forbidden. */
-function explain(headers: Headers, check: Check, addToLog: AddToLog): Response {
+function explain(headers: Headers, check: Check, addToLog: AddToLog): Promise<Response> {
   addToLog({ check })
   return showSubstitute('authorizePage', 400, headers)
 }

@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { showPlainPage } from '@/app/api/auth/substitute'
-import { substitutePage } from '@/lib/brand/substitute-page'
+import { showSubstitute } from '@/app/api/auth/substitute'
 import * as routes from '@/lib/contract/routes'
 import { readForm } from '@/lib/http/body'
 import { createStartPath } from '@/lib/sso/connection'
@@ -57,12 +55,10 @@ export const GET: typeof responses.GET = (request, context) => {
 }
 
 /** Responds with a page that tells the user to sign out here, and starts no sign-in. */
-function refuseLogout({ request, connection, addToLog }: SignIn): Response {
+async function refuseLogout(signIn: SignIn): Promise<Response> {
+  const { request, connection, addToLog } = signIn
+
   requireEnabled(connection)
   addToLog({ check: 'saml_logout' })
-
-  const nonce = randomBytes(16).toString('base64')
-  const html = substitutePage('singleLogoutPage', request.headers, nonce)
-
-  return showPlainPage(html, nonce, 200, ["'self'"])
+  return showSubstitute('singleLogoutPage', 200, request.headers, ["'self'"])
 }
