@@ -217,7 +217,7 @@ async function recordRejection<Result>(
   } catch (thrown) {
     if (thrown instanceof SignInRejected) {
       const { check, identity } = thrown
-      recordFailureLater({ method: 'sso', connectionId: id, identity }, check)
+      await recordFailureLater({ method: 'sso', connectionId: id, identity }, check)
 
       await recordRejected(id, thrown).catch((error) =>
         log.error(
