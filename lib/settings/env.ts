@@ -316,7 +316,8 @@ export function parseEnv(source: Given): Env {
   const rateLimit = rateLimitProblems(given)
   addDefaults(given)
 
-  const parsed = defineSettings().safeParse(given)
+  // parsed once, which is less work than to generate code for it
+  const parsed = defineSettings().safeParse(given, { jitless: true })
   const problems = [
     ...describeIssues(parsed.error, given),
     ...problemsInProduction(given),
