@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { setCommandOrigin } from '../lib/event/origin'
-import { divideTime } from '../lib/texts/relative-time'
+import { formatDuration } from '../lib/texts/durations'
 import { UsageError } from '../lib/usage-error'
 
 /**
@@ -186,7 +186,7 @@ export function checkAddress(text: string, isNew: boolean): void {
 export function reportEnded(done: string, ended: number): void {
   console.log(`${done} Sessions ended: ${ended}.`)
   if (ended === 0) return
-  const lifetime = divideTime(lifetimes.sessionToken, 'en')
+  const lifetime = formatDuration(lifetimes.sessionToken, 'en')
   console.log(
     `Services that check only the signature accept their JWTs for up to ${lifetime}.`,
   )

@@ -16,7 +16,7 @@ import type {
   ProviderSetup,
 } from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/urls'
-import { divideTime } from '../lib/texts/relative-time'
+import { formatDuration } from '../lib/texts/durations'
 import { UsageError } from '../lib/usage-error'
 import {
   collect,
@@ -55,7 +55,7 @@ const { reencryptDrafts } = await import('../lib/sso/setup/re-encrypt-drafts')
 const { NewConnectionName } = await import('../lib/sso/manage/settings-as-entered')
 
 const maxSessionHours = lifetimes.session / (60 * 60)
-const jwtLifetime = divideTime(lifetimes.sessionToken, 'en')
+const jwtLifetime = formatDuration(lifetimes.sessionToken, 'en')
 
 const ownFlags: Record<string, Flag> = {
   domain: {

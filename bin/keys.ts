@@ -13,7 +13,7 @@ import {
   parseSigningKeys,
   rotateSigningKeys,
 } from '../lib/settings/signing-keys'
-import { divideTime } from '../lib/texts/relative-time'
+import { formatDuration } from '../lib/texts/durations'
 import { UsageError } from '../lib/usage-error'
 import { newProgram, runCommand } from './command-line'
 import { readEnvFiles } from './dev/local'
@@ -35,7 +35,7 @@ const settings = {
     name: 'SESSION_SIGNING_KEYS',
     algorithm: 'ES256',
     option: '--session',
-    wait: divideTime(lifetimes.session, 'en'),
+    wait: formatDuration(lifetimes.session, 'en'),
     living: 'sessions live that long',
     otherwise: 'users are signed out',
   },
@@ -43,7 +43,7 @@ const settings = {
     name: 'WIDGET_SIGNING_KEYS',
     algorithm: 'ES256',
     option: '--widget',
-    wait: divideTime(lifetimes.widgetToken, 'en'),
+    wait: formatDuration(lifetimes.widgetToken, 'en'),
     living: 'their JWTs live that long',
     otherwise: 'widgets fail for a while',
   },
@@ -51,7 +51,7 @@ const settings = {
     name: 'ID_TOKEN_SIGNING_KEYS',
     algorithm: 'RS256',
     option: '--id-token',
-    wait: divideTime(lifetimes.session, 'en'),
+    wait: formatDuration(lifetimes.session, 'en'),
     living: 'clients send ID tokens back that long, as hints',
     otherwise: 'hints of earlier sign-ins are ignored',
   },

@@ -1,7 +1,7 @@
 // `npm run widgets`: manages the widgets that customers embed into their pages
 // (docs/widgets.md).
 import { lifetimes } from '../lib/contract/lifetimes'
-import { divideTime } from '../lib/texts/relative-time'
+import { formatDuration } from '../lib/texts/durations'
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import {
@@ -20,7 +20,7 @@ prepareCommand()
 const { slugPattern } = await import('../lib/sso/connection')
 const widgets = await import('../lib/widget/manage')
 
-const lifetime = divideTime(lifetimes.widgetToken, 'en')
+const lifetime = formatDuration(lifetimes.widgetToken, 'en')
 const jwts = `JWTs live for up to ${lifetime}.`
 
 async function requireWidget(slug: string): Promise<ListedWidget> {

@@ -1,32 +1,24 @@
 import { accountEventDays } from '../contract/events'
 import {
-  lifetimes,
   maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
+import { writeLifetimes } from './durations'
 import type { Texts } from './en'
-import { divideTime } from './relative-time'
 
 // In the nominative, such as “دقيقتان”, because the texts use “مدة صلاحيته …”, not “لمدة
 // …”.
-const writeDurations = () => ({
-  code: lifetimes.code === 60 ? 'دقيقة واحدة' : divideTime(lifetimes.code, 'ar'),
-  signIn: divideTime(lifetimes.signIn, 'ar'),
-  token:
-    lifetimes.resetToken === 60 * 60
-      ? 'ساعة واحدة'
-      : divideTime(lifetimes.resetToken, 'ar'),
-  invitation: divideTime(lifetimes.invitation, 'ar'),
+const durations = writeLifetimes('ar', {
+  60: 'دقيقة واحدة',
+  [20 * 60]: '20 دقيقة',
+  [60 * 60]: 'ساعة واحدة',
+  [7 * 24 * 60 * 60]: '7 أيام',
 })
 
 /** Prevents an inserted name or address from reordering the Arabic text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`
 
-export const ar = (
-  app: string,
-  passwordMinLength: number,
-  durations = writeDurations(),
-): Texts => ({
+export const ar = (app: string, passwordMinLength: number): Texts => ({
   language: 'ar',
   direction: 'rtl',
   app,

@@ -1,24 +1,19 @@
 import { accountEventDays } from '../contract/events'
 import {
-  lifetimes,
   maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
+import { writeLifetimes } from './durations'
 import type { Texts } from './en'
-import { divideTime } from './relative-time'
 
-const writeDurations = () => ({
-  code: lifetimes.code === 60 ? 'eine Minute' : divideTime(lifetimes.code, 'de'),
-  signIn: divideTime(lifetimes.signIn, 'de'),
-  token: divideTime(lifetimes.resetToken, 'de'),
-  invitation: divideTime(lifetimes.invitation, 'de'),
+const durations = writeLifetimes('de', {
+  60: 'eine Minute',
+  [20 * 60]: '20 Minuten',
+  [60 * 60]: '1 Stunde',
+  [7 * 24 * 60 * 60]: '7 Tage',
 })
 
-export const de = (
-  app: string,
-  passwordMinLength: number,
-  durations = writeDurations(),
-): Texts => ({
+export const de = (app: string, passwordMinLength: number): Texts => ({
   language: 'de',
   direction: 'ltr',
   app,

@@ -1,26 +1,20 @@
 import { accountEventDays } from '../contract/events'
 import {
-  lifetimes,
   maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
 import type { PasswordIssueCode } from '../contract/schemas'
-import { divideTime } from './relative-time'
+import { writeLifetimes } from './durations'
 
-// Not at the start, because the first formatter of a language takes milliseconds.
-const writeDurations = () => ({
-  code: lifetimes.code === 60 ? 'one minute' : divideTime(lifetimes.code, 'en'),
-  signIn: divideTime(lifetimes.signIn, 'en'),
-  token: divideTime(lifetimes.resetToken, 'en'),
-  invitation: divideTime(lifetimes.invitation, 'en'),
+const durations = writeLifetimes('en', {
+  60: 'one minute',
+  [20 * 60]: '20 minutes',
+  [60 * 60]: '1 hour',
+  [7 * 24 * 60 * 60]: '7 days',
 })
 
 /** All texts of the pages. Every other language has the same keys (see `Texts`). */
-export const en = (
-  app: string,
-  passwordMinLength: number,
-  durations = writeDurations(),
-) => ({
+export const en = (app: string, passwordMinLength: number) => ({
   language: 'en',
   direction: 'ltr',
   app,

@@ -1,24 +1,19 @@
 import { accountEventDays } from '../contract/events'
 import {
-  lifetimes,
   maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
+import { writeLifetimes } from './durations'
 import type { Texts } from './en'
-import { divideTime } from './relative-time'
 
-const writeDurations = () => ({
-  code: lifetimes.code === 60 ? 'un minuto' : divideTime(lifetimes.code, 'es'),
-  signIn: divideTime(lifetimes.signIn, 'es'),
-  token: divideTime(lifetimes.resetToken, 'es'),
-  invitation: divideTime(lifetimes.invitation, 'es'),
+const durations = writeLifetimes('es', {
+  60: 'un minuto',
+  [20 * 60]: '20 minutos',
+  [60 * 60]: '1 hora',
+  [7 * 24 * 60 * 60]: '7 días',
 })
 
-export const es = (
-  app: string,
-  passwordMinLength: number,
-  durations = writeDurations(),
-): Texts => ({
+export const es = (app: string, passwordMinLength: number): Texts => ({
   language: 'es',
   direction: 'ltr',
   app,

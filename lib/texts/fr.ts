@@ -1,24 +1,19 @@
 import { accountEventDays } from '../contract/events'
 import {
-  lifetimes,
   maxPasskeys,
   noticedSecondFactorFailures as wrongCodes,
 } from '../contract/lifetimes'
+import { writeLifetimes } from './durations'
 import type { Texts } from './en'
-import { divideTime } from './relative-time'
 
-const writeDurations = () => ({
-  code: lifetimes.code === 60 ? 'une minute' : divideTime(lifetimes.code, 'fr'),
-  signIn: divideTime(lifetimes.signIn, 'fr'),
-  token: divideTime(lifetimes.resetToken, 'fr'),
-  invitation: divideTime(lifetimes.invitation, 'fr'),
+const durations = writeLifetimes('fr', {
+  60: 'une minute',
+  [20 * 60]: '20\u00a0minutes',
+  [60 * 60]: '1\u00a0heure',
+  [7 * 24 * 60 * 60]: '7\u00a0jours',
 })
 
-export const fr = (
-  app: string,
-  passwordMinLength: number,
-  durations = writeDurations(),
-): Texts => ({
+export const fr = (app: string, passwordMinLength: number): Texts => ({
   language: 'fr',
   direction: 'ltr',
   app,

@@ -1,4 +1,4 @@
-const units = { day: 24 * 60 * 60, hour: 60 * 60, minute: 60, second: 1 }
+export const units = { day: 24 * 60 * 60, hour: 60 * 60, minute: 60, second: 1 }
 
 /**
  * The digits of all numbers and dates, as in the texts. By default, browsers and servers
@@ -18,15 +18,4 @@ export function formatRelativeTime(seconds: number, language: string): string {
   const options = { numberingSystem, numeric } as const // the types lack the first
   const format = new Intl.RelativeTimeFormat(language, options)
   return format.format(Math.ceil(seconds / size), unit as keyof typeof units)
-}
-
-/** Formats a duration, such as “1 minute” or “7 days”. */
-export function divideTime(seconds: number, language: string): string {
-  const [unit, size] = Object.entries(units).find(([, size]) => seconds % size === 0)!
-  return new Intl.NumberFormat(language, {
-    numberingSystem,
-    style: 'unit',
-    unit,
-    unitDisplay: 'long',
-  }).format(seconds / size)
 }
