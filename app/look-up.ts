@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { headers } from 'next/headers'
 import { readRequestId } from '@/lib/http/request-id'
 import { describeCause, log } from '@/lib/log/log'
-import { env } from '@/lib/settings/env'
 
 /**
  * Resolves to what a page looks up. Rejects without a cause: Next.js would print it, and
@@ -22,12 +20,4 @@ export async function logFailedLookUp(what: string, error: unknown): Promise<voi
   const requestId = readRequestId(await headers()) // from app/_proxy/respond.ts
   const line = { requestId, route: 'page', cause: describeCause(error) }
   log.error(line, `${what} could not be looked up`)
-}
-
-/** Resolves like `found`, or rejects after PAGE_DATABASE_TIMEOUT_MS. */
-export function lookUpInTime<Found>(found: Promise<Found>): Promise<Found> {
-  const late = sleep(env().PAGE_DATABASE_TIMEOUT_MS, null, { ref: false }).then(() => {
-    throw new DOMException('the database did not respond in time', 'TimeoutError')
-  })
-  return Promise.race([found, late])
 }

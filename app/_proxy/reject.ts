@@ -8,7 +8,7 @@ import { countRequest } from '@/lib/http/rate-limit/limit'
 import { isCrossSite, rejectCrossSite } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log/log'
 import { env } from '@/lib/settings/env'
-import { lookUpInTime } from '../look-up'
+import { lookUpInTime } from '../look-up-in-time'
 import { findPage } from './pages'
 
 /** Returns a response to send in place of the page, or null. Counts the request. */

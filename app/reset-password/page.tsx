@@ -1,6 +1,7 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/screen'
-import { logFailedLookUp, lookUpInTime } from '@/app/look-up'
+import { logFailedLookUp } from '@/app/look-up'
+import { lookUpInTime } from '@/app/look-up-in-time'
 import * as routes from '@/lib/contract/routes'
 import { tokenHashHeader } from '@/lib/http/hide-secrets'
 import { findResetLink, type ResetLink } from '@/lib/password/reset'

@@ -119,7 +119,7 @@ test('loads no SSO, email, HTTP, Redis, TOTP, WebAuthn or OpenTelemetry library 
   expect(await loadedLibraries(server)).toEqual(['otpauth', '@simplewebauthn/server'])
 })
 
-test('loads no texts and no React for an exchange, a refresh, a reset and a sign-in, but for a page', async ({
+test('loads texts only for pages, and React only for those that the proxy does not send', async ({
   serverWith,
   user,
 }) => {
@@ -136,6 +136,10 @@ test('loads no texts and no React for an exchange, a refresh, a reset and a sign
   for (const [path, body] of Object.entries(requests))
     expect((await postTo(server.url + path, body)).status, path).toBe(200)
   expect(await loadedLibraries(server, ofPages)).toEqual([])
+
+  // a page that the proxy sends
+  expect((await server.fetch('/long-url')).status).toBe(414)
+  expect(await loadedLibraries(server, ofPages)).toEqual(['texts'])
 
   expect((await server.fetch('/sign-in')).status).toBe(200)
   expect(await loadedLibraries(server, ofPages)).toEqual(['React', 'texts'])
